@@ -1,0 +1,124 @@
+"""Options that commands share."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from sgaudit.severity import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def option(*names: str, **attributes: Any) -> Callable[[F], F]:
+    """Declare an option that can also be set by `SGAUDIT_<NAME>`."""
+    long = next(name for name in names if name.startswith("--")).split("/")[0]
+    variable = "SGAUDIT_" + long.removeprefix("--").replace("-", "_").upper()
+    return click.option(*names, envvar=variable, show_envvar=True, **attributes)
+
+
+def stack(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    """Make one decorator of several, in the order in which help lists them."""
+    return lambda function: reduce(lambda done, decorator: decorator(done), reversed(decorators), function)
+
+
+aws_options: Callable[[Callable[..., Any]], Callable[..., Any]] = stack(
+    option("--profile", default="", metavar="NAME", help="AWS profile."),
+    option("--region", default="", metavar="REGION", help="AWS Region."),
+    option("--role-arn", default="", metavar="ARN", help="Role to assume."),
+    option("--external-id", default="", metavar="ID", help="External id for the role."),
+    option("--endpoint-url", default="", metavar="URL", help="Where the EC2 API answers."),
+)
+
+source_options: Callable[[Callable[..., Any]], Callable[..., Any]] = stack(
+    option(
+        "--snapshot",
+        "snapshot_path",
+        default="",
+        metavar="PATH",
+        help="Read a saved snapshot, a folder of AWS CLI answers, or - for standard input, instead of AWS.",
+    ),
+    aws_options,
+)
+
+selection_options: Callable[[Callable[..., Any]], Callable[..., Any]] = stack(
+    option(
+        "--tag",
+        "tags",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Members have this tag: KEY=A,B means either, KEY alone any value, * and ? match. Repeat for and.",
+    ),
+    option("--instance-id", "instance_ids", multiple=True, metavar="ID", help="Members by id."),
+    option("--vpc-id", "vpc_ids", multiple=True, metavar="ID", help="Members in this VPC."),
+    option("--security-group", "security_groups", multiple=True, metavar="ID", help="Members that carry this group."),
+    option("--all", "everything", is_flag=True, help="Every instance is a member."),
+    option("--include-stopped", is_flag=True, help="Count stopped instances as well."),
+    option(
+        "--interfaces",
+        type=click.Choice(["primary", "all"]),
+        default="primary",
+        show_default=True,
+        help="Which interfaces of a member are judged.",
+    ),
+    option(
+        "--family",
+        type=click.Choice(["ipv4", "ipv6"]),
+        default="ipv4",
+        show_default=True,
+        help="Which addresses members dial.",
+    ),
+)
+
+client_ports_option = option(
+    "--client-ports",
+    default="",
+    metavar="RANGE",
+    help="Ports from which members dial (net.ipv4.ip_local_port_range).  [default: 32768-60999]",
+)
+
+policy_options: Callable[[Callable[..., Any]], Callable[..., Any]] = stack(
+    option(
+        "--policy",
+        "policies",
+        multiple=True,
+        metavar="NAME|FILE",
+        help="What the cluster needs; repeat to ask for several.  [default: pytorch-gloo]",
+    ),
+    option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the policies."),
+    option("--master-port", default="", metavar="PORT", help="Short for --set master_port=PORT."),
+    option("--head", default="", metavar="INSTANCE", help="Id or name of the head (rank 0)."),
+    client_ports_option,
+)
+
+fail_on_option = option(
+    "--fail-on",
+    type=click.Choice([str(severity) for severity in Severity]),
+    default=str(Severity.ERROR),
+    show_default=True,
+    help="Exit with 1 when a finding is at least this grave.",
+)
+
+
+def output_options(*formats: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare `--format` and where the result goes."""
+    return stack(
+        option(
+            "-f",
+            "--format",
+            "format_",
+            type=click.Choice(formats),
+            default=formats[0],
+            show_default=True,
+            help="How to write the result.",
+        ),
+        option("-o", "--output", default="-", metavar="FILE", help="Write to a file instead of standard output."),
+        option("--no-color", is_flag=True, help="Never use colors; NO_COLOR does the same."),
+        option("--quiet", "-q", is_flag=True, help="No progress and no notes."),
+        click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks."),
+    )

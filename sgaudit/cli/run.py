@@ -1,0 +1,231 @@
+"""What commands do with their options: read, select, resolve, write."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from sgaudit import selection as selecting
+from sgaudit import snapshot as snapshots
+from sgaudit.errors import UsageError
+from sgaudit.model import Family
+from sgaudit.ports import CLIENT_PORTS, PortSet
+from sgaudit.report.terminal import Style
+from sgaudit.selection import Interfaces, Selection, TagFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sgaudit.model import Member, Snapshot
+    from sgaudit.policy.model import Policy, Requirements
+
+DEFAULT_POLICY = "pytorch-gloo"
+CLIENT_PORTS_PARAMETER = "client_ports"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where to read from."""
+
+    snapshot_path: str
+    profile: str
+    region: str
+    role_arn: str
+    external_id: str
+    endpoint_url: str
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> Source:
+        """Take its options out of those of a command."""
+        return cls(**{name: options.pop(name, "") for name in cls.__slots__})
+
+    def load(self, selection: Selection, *, quiet: bool, keep_document: bool = False) -> Snapshot:
+        """Read the saved snapshot, or AWS."""
+        if self.snapshot_path:
+            return snapshots.load(self.snapshot_path, keep_document=keep_document)
+        document = self.collect(selection, quiet=quiet)
+        return snapshots.parse(document, source=self.described(document), keep_document=keep_document)
+
+    def collect(self, selection: Selection, *, quiet: bool, whole_vpc: bool = False) -> dict[str, Any]:
+        """Read AWS."""
+        from sgaudit.aws.collect import collect
+        from sgaudit.aws.progress import SILENT, TerminalProgress
+        from sgaudit.aws.session import AwsOptions, connect
+
+        connection = connect(
+            AwsOptions(
+                profile=self.profile,
+                region=self.region,
+                role_arn=self.role_arn,
+                external_id=self.external_id,
+                endpoint_url=self.endpoint_url,
+            )
+        )
+        progress = SILENT if quiet else TerminalProgress(sys.stderr)
+        try:
+            return collect(connection, selection, progress=progress, whole_vpc=whole_vpc)
+        finally:
+            progress.close()
+
+    @staticmethod
+    def described(document: Mapping[str, Any]) -> str:
+        """Say which account and Region a document is about."""
+        return f"account {document.get('AccountId') or 'unknown'} in {document.get('Region') or 'an unknown Region'}"
+
+
+def take_selection(options: dict[str, Any]) -> Selection:
+    """
+    Take the selection out of the options of a command.
+
+    Raises:
+        UsageError: nothing is selected, or a value can't be read.
+    """
+    return Selection(
+        tags=tuple(TagFilter.parse(text) for text in options.pop("tags")),
+        instance_ids=options.pop("instance_ids"),
+        vpc_ids=options.pop("vpc_ids"),
+        security_groups=options.pop("security_groups"),
+        everything=options.pop("everything"),
+        include_stopped=options.pop("include_stopped"),
+        interfaces=Interfaces(options.pop("interfaces")),
+        family=Family(options.pop("family")),
+    )
+
+
+def port_option(name: str, text: str, default: PortSet) -> PortSet:
+    """
+    Read an option that holds ports.
+
+    Raises:
+        UsageError: it holds something else.
+    """
+    if not text:
+        return default
+    try:
+        return PortSet.parse(text)
+    except ValueError as error:
+        raise UsageError(f"{name}: {error}", hint=f"for example {name} 32768-60999") from error
+
+
+def client_ports(options: dict[str, Any]) -> PortSet:
+    """Read `--client-ports`, and leave it in the options for the policies."""
+    return port_option("--client-ports", options["client_ports"], CLIENT_PORTS)
+
+
+def requirements(options: dict[str, Any], members: Sequence[Member]) -> Requirements:
+    """
+    Load the policies that a command's options name, and resolve them for some members.
+
+    Raises:
+        PolicyError: a policy is wrong or missing.
+        UsageError: a setting or the head is.
+    """
+    from sgaudit.policy.load import load
+    from sgaudit.policy.resolve import resolve
+
+    policies = [load(name) for name in options.pop("policies") or (DEFAULT_POLICY,)]
+    settings = _settings(options, policies)
+    return resolve(policies, members, settings=settings, head=options.pop("head") or None)
+
+
+def _settings(options: dict[str, Any], policies: Sequence[Policy]) -> dict[str, str]:
+    settings: dict[str, str] = {}
+    known = {parameter.name for policy in policies for parameter in policy.parameters}
+    ports = options.pop("client_ports")
+    if ports and CLIENT_PORTS_PARAMETER in known:
+        # Listeners on port 0 get their port from the same range that the kernel dials from.
+        settings[CLIENT_PORTS_PARAMETER] = ports
+    if port := options.pop("master_port"):
+        settings["master_port"] = port
+    for text in options.pop("settings"):
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--set {text!r}: expected NAME=VALUE", hint="for example --set master_port=29501")
+        settings[name] = value
+    return settings
+
+
+def members(snapshot: Snapshot, selection: Selection) -> tuple[Member, ...]:
+    """Pick the members."""
+    return selecting.select(snapshot, selection)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where the result goes, and how it may look there."""
+
+    path: str
+    no_color: bool
+    quiet: bool
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> Output:
+        """Take its options out of those of a command."""
+        return cls(options.pop("output"), options.pop("no_color"), options.pop("quiet"))
+
+    @property
+    def style(self) -> Style:
+        """How to write for people."""
+        stream = sys.stdout
+        terminal = self.path == "-" and stream.isatty()
+        columns = shutil.get_terminal_size((100, 24)).columns if terminal or "COLUMNS" in os.environ else 100
+        return Style(
+            width=columns,
+            color=terminal and not self.no_color and not os.environ.get("NO_COLOR"),
+            unicode=terminal and _can_show(stream),
+        )
+
+    def write(self, pieces: Iterable[str]) -> None:
+        """
+        Write the result, to a file only when it is complete.
+
+        Raises:
+            UsageError: the file can't be written.
+        """
+        if self.path == "-":
+            for piece in pieces:
+                click.echo(piece, nl=False)
+            return
+        target = Path(self.path)
+        try:
+            handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                    stream.writelines(pieces)
+                Path(name).chmod(0o666 & ~_umask())
+                Path(name).replace(target)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    Path(name).unlink()
+                raise
+        except OSError as error:
+            raise UsageError(
+                f"--output {self.path}: {error.strerror}", hint="name a file in a writable folder"
+            ) from error
+
+    def note(self, text: str) -> None:
+        """Say something beside the result."""
+        if not self.quiet:
+            click.echo(text, err=True)
+
+
+def _can_show(stream: TextIO) -> bool:
+    try:
+        "\u00b7\u2717→".encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

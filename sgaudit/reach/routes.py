@@ -1,0 +1,175 @@
+"""
+Where the routes of a subnet take a packet.
+
+Inside one subnet no route is asked. Inside one VPC the local route always exists; a route that is more
+specific can lead through a middlebox (VPC user guide, route priority and middlebox routes). Between VPCs
+the longest prefix must lead over an active peering connection to the VPC of the target.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from sgaudit.model import Cidr, Family, Route, RouteTarget
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sgaudit.model import RouteTable, Snapshot
+    from sgaudit.reach.nodes import Nodes
+
+SHORTEST_VPC_PREFIX = {Family.IPV4: 16, Family.IPV6: 44}
+"""No VPC has a larger block (VPC user guide, VPC CIDR blocks), so no local route has a shorter prefix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leads:
+    """What becomes of packets from one subnet: disjoint sets of target nodes; the rest is not reached."""
+
+    direct: int
+    middlebox: int
+    """Through an appliance: what it lets pass can't be read."""
+    unknown: int
+
+    @property
+    def reached(self) -> int:
+        """The targets that may be reached, by whichever way."""
+        return self.direct | self.middlebox | self.unknown
+
+
+@dataclass(frozen=True)
+class RouteFilters:
+    """The leads of every subnet that holds a node."""
+
+    snapshot: Snapshot
+    nodes: Nodes
+
+    @cached_property
+    def leads(self) -> tuple[Leads, ...]:
+        """One for each of `nodes.subnets`."""
+        return tuple(
+            self._of_subnet(subnet_id, vpc_id, inside)
+            for (subnet_id, vpc_id), inside in zip(self.nodes.subnets, self.nodes.by_subnet, strict=True)
+        )
+
+    def _of_subnet(self, subnet_id: str, vpc_id: str, inside: int) -> Leads:
+        addressed = self.nodes.addressed
+        neighbours = inside & addressed if subnet_id else 0
+        open_ended = addressed & ~neighbours
+        if not open_ended:
+            return Leads(neighbours, 0, 0)
+        table = self.snapshot.route_table(subnet_id, vpc_id)
+        if table is None:
+            return Leads(neighbours, 0, open_ended)
+        if any(self._unreadable(route) for route in table.routes):
+            return Leads(neighbours, 0, open_ended)
+        return self._judge(table, vpc_id, neighbours, open_ended)
+
+    def _unreadable(self, route: Route) -> bool:
+        return (
+            route.destination is None
+            and route.target is not RouteTarget.GATEWAY_ENDPOINT
+            and route.prefix_list_id not in self.snapshot.prefix_lists
+        )
+
+    def _judge(self, table: RouteTable, vpc_id: str, neighbours: int, undecided: int) -> Leads:
+        own = self.nodes.by_vpc.get(vpc_id, 0)
+        routes = list(self._routes(table, vpc_id))
+        covered = 0
+        for cidr, route in routes:
+            if route.target is RouteTarget.LOCAL:
+                covered |= self.nodes.within(cidr)
+        direct, middlebox, unknown = neighbours, 0, 0
+        for prefix, group in groupby(sorted(routes, key=lambda row: -row[0].prefix), lambda row: row[0].prefix):
+            now = self._outcomes([(self.nodes.within(cidr) & undecided, route) for cidr, route in group], vpc_id)
+            if prefix >= SHORTEST_VPC_PREFIX[self.nodes.family]:
+                # Where the local route itself was not read, it may be longer or shorter than this one.
+                now["unknown"] |= now["matched"] & own & ~covered
+            else:
+                now["direct"] |= now["matched"] & own & ~covered
+            direct |= now["direct"] & ~now["unknown"]
+            middlebox |= now["middlebox"] & ~now["unknown"] & ~now["direct"]
+            unknown |= now["unknown"]
+            undecided &= ~now["matched"]
+        return Leads(direct | undecided & own, middlebox, unknown)
+
+    def _routes(self, table: RouteTable, vpc_id: str) -> Iterator[tuple[Cidr, Route]]:
+        taken: set[Cidr] = set()
+        for route in table.routes:
+            for cidr in self._destinations(route):
+                taken.add(cidr)
+                yield cidr, route
+        vpc = (self.snapshot.vpcs or {}).get(vpc_id)
+        for cidr in vpc.cidrs if vpc else ():
+            if cidr.family is self.nodes.family and cidr not in taken:
+                yield cidr, Route(cidr, "", RouteTarget.LOCAL, "local", "active")
+
+    def _destinations(self, route: Route) -> Iterable[Cidr]:
+        if route.destination is not None:
+            found: Iterable[Cidr] = (route.destination,)
+        elif route.target is RouteTarget.GATEWAY_ENDPOINT:
+            return ()
+        else:
+            found = self.snapshot.prefix_lists[route.prefix_list_id]
+        return (cidr for cidr in found if cidr.family is self.nodes.family)
+
+    def _outcomes(self, rows: list[tuple[int, Route]], vpc_id: str) -> dict[str, int]:
+        """Merge the routes of one prefix length; where two of them disagree the outcome is not known."""
+        now: dict[str, int] = defaultdict(int)
+        for targets, route in rows:
+            outcomes = self._outcome(route, targets, vpc_id)
+            for word, found in outcomes.items():
+                twice = found & now["matched"] & ~now[word]
+                now["unknown"] |= twice
+                now[word] |= found
+            now["matched"] |= targets
+        return now
+
+    def _outcome(self, route: Route, targets: int, vpc_id: str) -> dict[str, int]:
+        """Tell where one route takes the packets that it matches."""
+        if route.state != "active":
+            return {"dropped" if route.state == "blackhole" else "unknown": targets}
+        match route.target:
+            case RouteTarget.LOCAL:
+                own = targets & self.nodes.by_vpc.get(vpc_id, 0)
+                return {"direct": own, "dropped": targets & ~own}
+            case RouteTarget.MIDDLEBOX:
+                return {"middlebox": targets}
+            case RouteTarget.PEERING:
+                return self._over_peering(route, targets, vpc_id)
+            case RouteTarget.INTERNET_GATEWAY if self.nodes.family is Family.IPV4:
+                return {"dropped": targets}
+            case _:
+                return {"unknown": targets}
+
+    def _over_peering(self, route: Route, targets: int, vpc_id: str) -> dict[str, int]:
+        peering = (self.snapshot.peerings or {}).get(route.target_id)
+        if peering is None:
+            return {"unknown": targets}
+        beyond = 0
+        if peering.status == "active":
+            for side in (peering.requester.vpc_id, peering.accepter.vpc_id):
+                if side != vpc_id and peering.joins(side, vpc_id):
+                    beyond |= self.nodes.by_vpc.get(side, 0)
+        return {"direct": targets & beyond, "dropped": targets & ~beyond}
+
+
+def winning_route(
+    snapshot: Snapshot, subnet_id: str, vpc_id: str, family: Family, address: int
+) -> tuple[Cidr, Route] | None:
+    """Tell which route of a subnet takes a packet to an address, the local route apart where it is not listed."""
+    table = snapshot.route_table(subnet_id, vpc_id)
+    best: tuple[Cidr, Route] | None = None
+    for route in table.routes if table else ():
+        if route.destination is not None:
+            destinations: Iterable[Cidr] = (route.destination,)
+        else:
+            destinations = snapshot.prefix_lists.get(route.prefix_list_id, ())
+        for cidr in destinations:
+            if cidr.family is family and address in cidr and (best is None or cidr.prefix > best[0].prefix):
+                best = cidr, route
+    return best

@@ -1,0 +1,1 @@
+"""Findings and matrices as text: one format a file, written out in `FORMATS` of each command."""

@@ -1,0 +1,189 @@
+"""A scan as people read it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from sgaudit.reach.verdict import Verdict, count_pairs, member_counts
+from sgaudit.report import grid
+from sgaudit.report.tables import table
+from sgaudit.rules import words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgaudit.reach.nodes import GroupSet
+    from sgaudit.reach.verdict import Verdicts
+    from sgaudit.report.terminal import Style
+    from sgaudit.rules.audit import Audit
+    from sgaudit.rules.finding import Finding
+
+MOST_EXAMPLES = 3
+
+
+def render(audit: Audit, style: Style) -> Iterator[str]:
+    """Write head line, matrix, requirements and findings, then the verdict in one line."""
+    for block in (head(audit, style), _matrix(audit, style), _requirements(audit, style), _findings(audit, style)):
+        lines = list(block)
+        if lines:
+            yield "\n".join(lines) + "\n\n"
+    yield verdict_line(audit, style) + "\n"
+
+
+def head(audit: Audit, style: Style) -> Iterator[str]:
+    """Say what was looked at."""
+    found = audit.coverage()
+    place = ", ".join(
+        part
+        for part in (
+            f"account {found['account_id']}" if found["account_id"] else "",
+            found["region"],
+            f"as of {found['collected_at']}" if found["collected_at"] else "",
+        )
+        if part
+    )
+    yield style.paint(style.safe(f"{audit.selection.describe()}" + (f"  ({place})" if place else "")), "bold")
+    yield style.wrap(
+        ", ".join(
+            (
+                words.number(found["members"], "member"),
+                words.number(found["subnets"], "subnet"),
+                words.number(found["security_groups"], "security group"),
+                words.number(found["network_acls"], "network ACL"),
+                words.number(found["vpcs"], "VPC"),
+                "policy " + ", ".join(audit.context.requirements.policies),
+            )
+        )
+    )
+    for operation, code in found["denied"].items():
+        yield style.paint(style.wrap(f"not read: {operation} ({code})"), "yellow")
+
+
+def _matrix(audit: Audit, style: Style) -> Iterator[str]:
+    verdicts = audit.context.overall
+    if len(verdicts.nodes) < 2:
+        return
+    used = [verdict for verdict, count in verdicts.counts.items() if count]
+    if len(verdicts.nodes) <= grid.LARGEST:
+        ordered = sorted(verdicts.nodes, key=lambda node: (node.label, node.index))
+        labels = [
+            node.label
+            if verdicts.nodes.one_each or node.interface is None
+            else f"{node.label} {node.interface.interface_id}"
+            for node in ordered
+        ]
+
+        def cell(row: int, column: int) -> str:
+            return grid.sign(style, verdicts.verdict(ordered[row].index, ordered[column].index))
+
+        yield "from (row) to (column)"
+        yield from grid.square(style, labels, cell)
+    else:
+        yield from _grouped(audit, verdicts, style)
+    yield ""
+    yield grid.legend(style, used)
+
+
+def _grouped(audit: Audit, verdicts: Verdicts, style: Style) -> Iterator[str]:
+    """Show the worst verdict between members that share subnet and groups."""
+    nodes = verdicts.nodes
+    kinds: dict[tuple[int, GroupSet], int] = defaultdict(int)
+    for index, key in enumerate(zip(nodes.subnet_index_of, nodes.group_set_of, strict=True)):
+        kinds[key] |= 1 << index
+    ranked = sorted(kinds.items(), key=lambda item: (-item[1].bit_count(), str(item[0])))
+    shown = ranked[: grid.LARGEST]
+    labels = [
+        f"{members.bit_count()} x {words.subnet_label(audit.snapshot, nodes.subnets[subnet][0] if subnet >= 0 else '')}"
+        f" / {words.groups_label(audit.snapshot, groups)}"
+        for (subnet, groups), members in shown
+    ]
+    worst = _worst(verdicts, [members for _, members in shown])
+    yield "from (row) to (column), members by subnet and security groups, the worst verdict of each"
+    yield from grid.square(style, labels, lambda row, column: grid.sign(style, worst.get((row, column))))
+    if len(ranked) > len(shown):
+        left = sum(members.bit_count() for _, members in ranked[len(shown) :])
+        yield style.wrap(
+            f"{len(ranked) - len(shown)} smaller kinds with {words.number(left, 'member')} are not shown; "
+            "sgaudit matrix has all of them"
+        )
+    inside = [labels[n] for n in range(len(shown)) if worst.get((n, n)) not in (None, Verdict.OPEN)]
+    if inside:
+        yield style.wrap(f"not all open inside: {words.listed(inside, 6)}")
+
+
+def _worst(verdicts: Verdicts, kinds: list[int]) -> dict[tuple[int, int], Verdict]:
+    order = (Verdict.BLOCKED, Verdict.PARTIAL, Verdict.UNKNOWN, Verdict.OPEN)
+    found: dict[tuple[int, int], Verdict] = {}
+    for row in verdicts.rows:
+        for source, members in enumerate(kinds):
+            if not members & row.sources:
+                continue
+            for target, others in enumerate(kinds):
+                for verdict in order:
+                    if count_pairs(verdicts.nodes, members & row.sources, others & row.of(verdict)):
+                        known = found.get((source, target), Verdict.OPEN)
+                        found[source, target] = min(known, verdict, key=order.index)
+                        break
+    return found
+
+
+def _requirements(audit: Audit, style: Style) -> Iterator[str]:
+    rows = []
+    for judged in audit.context.judged:
+        counts = member_counts(judged.verdicts)
+        failed = counts[Verdict.PARTIAL] + counts[Verdict.BLOCKED]
+        requirement = judged.requirement
+        rows.append(
+            [
+                ", ".join(requirement.policies),
+                requirement.need,
+                words.traffic(requirement.protocol, requirement.ports),
+                f"{sum(counts.values()):,}",
+                f"{counts[Verdict.OPEN]:,}",
+                style.paint(f"{failed:,}", "red") if failed else "0",
+                style.paint(f"{counts[Verdict.UNKNOWN]:,}", "blue") if counts[Verdict.UNKNOWN] else "0",
+            ]
+        )
+    yield from table(["policy", "need", "traffic", "pairs", "open", "not open", "unknown"], rows, right=(3, 4, 5, 6))
+    for skipped in audit.context.requirements.skipped:
+        yield style.wrap(f"not judged: {skipped.policy} {skipped.need}: {skipped.reason}", hanging="  ")
+
+
+def _findings(audit: Audit, style: Style) -> Iterator[str]:
+    for count, finding in enumerate(audit.findings):
+        if count:
+            yield ""
+        yield from finding_lines(audit, finding, style)
+
+
+def finding_lines(audit: Audit, finding: Finding, style: Style) -> Iterator[str]:
+    """Write one finding."""
+    mark = " (suppressed)" if finding.suppressed else ""
+    title = style.wrap(f"{finding.severity} {finding.rule}{mark}: {finding.title}", hanging="  ")
+    yield title.replace(str(finding.severity), style.severity(finding.severity), 1)
+    yield style.wrap(finding.message, indent="  ")
+    names = {instance: audit.snapshot.instances[instance].name for instance in _instances(finding)}
+    if finding.examples:
+        shown = [
+            f"{names[example.source] or example.source} -> {names[example.target] or example.target}"
+            for example in finding.examples[:MOST_EXAMPLES]
+        ]
+        yield style.wrap(f"for example {', '.join(shown)}", indent="  ")
+    yield style.wrap(f"{style.sign('→', '=>')} {finding.remedy}", indent="  ", hanging="     ")
+
+
+def _instances(finding: Finding) -> set[str]:
+    return {end for example in finding.examples for end in (example.source, example.target)}
+
+
+def verdict_line(audit: Audit, style: Style) -> str:
+    """Say it in one line."""
+    counts = audit.counts
+    pairs = sum(counts.values())
+    said = [f"{counts[verdict]:,} {verdict}" for verdict in Verdict if counts[verdict]]
+    active = Counter(finding.severity for finding in audit.active)
+    found = ", ".join(words.number(count, str(severity)) for severity, count in active.items())
+    look = {"pass": "green", "fail": "red", "incomplete": "yellow"}[audit.status]
+    text = f"{audit.status.upper()}: {words.number(pairs, 'ordered pair')}" + (f", {', '.join(said)}" if said else "")
+    return style.paint(text + (f"; {found}" if found else ""), "bold", look)

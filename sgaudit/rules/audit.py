@@ -1,0 +1,114 @@
+"""The whole analysis in one page: snapshot, selection and requirements in, findings out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sgaudit.model import Snapshot
+from sgaudit.ports import CLIENT_PORTS, PortSet
+from sgaudit.reach.matrix import build
+from sgaudit.reach.verdict import Verdict, member_counts
+from sgaudit.rules import check
+from sgaudit.rules.context import Context
+from sgaudit.rules.finding import Finding
+from sgaudit.selection import Selection
+from sgaudit.severity import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sgaudit.model import Member
+    from sgaudit.policy.model import Requirements
+
+EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE = 0, 1, 4
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What a scan comes to."""
+
+    selection: Selection
+    context: Context
+    findings: tuple[Finding, ...]
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What was read."""
+        return self.context.snapshot
+
+    @cached_property
+    def counts(self) -> Mapping[Verdict, int]:
+        """Ordered pairs of members by verdict, all requirements together."""
+        return member_counts(self.context.overall)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether something that a verdict needs was not read, or some member may be missing."""
+        return self.counts[Verdict.UNKNOWN] > 0 or "DescribeInstances" in self.snapshot.denied
+
+    @property
+    def status(self) -> str:
+        """`pass`, `fail` or `incomplete`."""
+        if self.incomplete:
+            return "incomplete"
+        return "fail" if any(item.severity is Severity.ERROR for item in self.active) else "pass"
+
+    @property
+    def active(self) -> list[Finding]:
+        """The findings that are not suppressed."""
+        return [finding for finding in self.findings if not finding.suppressed]
+
+    def exit_code(self, fail_on: Severity) -> int:
+        """Tell the exit code: incomplete outranks findings at or above a severity."""
+        if self.incomplete:
+            return EXIT_INCOMPLETE
+        failed = any(finding.severity.rank >= fail_on.rank for finding in self.active)
+        return EXIT_FINDINGS if failed else EXIT_CLEAN
+
+    def coverage(self) -> dict[str, Any]:
+        """Tell what was read and what was not, JSON-ready."""
+        snapshot, nodes = self.snapshot, self.context.matrix.node_set
+        acls = {acl.acl_id for subnet in nodes.subnets if (acl := snapshot.network_acl(*subnet)) is not None}
+        return {
+            "source": snapshot.source,
+            "account_id": snapshot.account_id,
+            "region": snapshot.region,
+            "collected_at": snapshot.collected_at,
+            "members": len(nodes.by_instance),
+            "interfaces": len(nodes) - nodes.unseen.bit_count(),
+            "security_groups": len(nodes.by_group),
+            "network_acls": len(acls),
+            "subnets": len(nodes.subnets),
+            "vpcs": len(nodes.by_vpc),
+            "denied": dict(sorted(snapshot.denied.items())),
+            "missing_actions": sorted(f"ec2:{operation}" for operation in snapshot.denied),
+            "skipped_needs": [
+                {"policy": item.policy, "need": item.need, "reason": item.reason}
+                for item in self.context.requirements.skipped
+            ],
+        }
+
+
+def audit(
+    snapshot: Snapshot,
+    selection: Selection,
+    members: Sequence[Member],
+    requirements: Requirements,
+    *,
+    client_ports: PortSet = CLIENT_PORTS,
+) -> Audit:
+    """
+    Judge a cluster.
+
+    Args:
+        snapshot: what was read.
+        selection: how the members were picked.
+        members: the members, from `selection.select`.
+        requirements: what they need, from `policy.resolve`.
+        client_ports: the ports from which members dial.
+    """
+    matrix = build(snapshot, members, family=selection.family, client_ports=client_ports)
+    context = Context(snapshot, matrix, requirements)
+    return Audit(selection, context, check(context))

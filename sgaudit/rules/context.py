@@ -1,0 +1,115 @@
+"""What the rules look at: requirements, verdicts and causes, each computed once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from sgaudit.model import Snapshot
+from sgaudit.policy.model import Protocol, Requirement, Requirements, Topology
+from sgaudit.ports import NONE, PortSet
+from sgaudit.reach.causes import Cause, find
+from sgaudit.reach.matrix import Matrix
+from sgaudit.reach.verdict import Verdict, Verdicts, together
+from sgaudit.rules.finding import Example
+from sgaudit.severity import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MOST_EXAMPLES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A requirement and the verdicts on its pairs."""
+
+    requirement: Requirement
+    sources: int
+    targets: int
+    verdicts: Verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A cause, with the requirements that it fails; those that fail for the same pairs are one."""
+
+    cause: Cause
+    needs: tuple[str, ...]
+    severity: Severity
+
+
+@dataclass(frozen=True)
+class Context:
+    """All that was worked out before the rules are asked."""
+
+    snapshot: Snapshot
+    matrix: Matrix
+    requirements: Requirements
+
+    @cached_property
+    def judged(self) -> tuple[Judged, ...]:
+        """The requirements between members that are about IP traffic, each with its verdicts."""
+        found: list[Judged] = []
+        for requirement in self.requirements.between:
+            if requirement.protocol is Protocol.EFA:
+                continue
+            sources = self.matrix.node_set.of_instances(requirement.sources)
+            targets = self.matrix.node_set.of_instances(requirement.targets)
+            verdicts = self.matrix.judge(requirement.protocol, requirement.ports, sources, targets)
+            found.append(Judged(requirement, sources, targets, verdicts))
+        return tuple(found)
+
+    @cached_property
+    def overall(self) -> Verdicts:
+        """The verdicts on all pairs, by all that is required of them."""
+        return together(self.matrix.node_set, [judged.verdicts for judged in self.judged])
+
+    @cached_property
+    def meshes(self) -> tuple[Judged, ...]:
+        """The requirements that are about every pair of some members, both ways."""
+        return tuple(judged for judged in self.judged if judged.requirement.topology is Topology.MESH)
+
+    @cached_property
+    def stops(self) -> tuple[Stop, ...]:
+        """Every filter that keeps some pair from being open, or may."""
+        merged: dict[tuple[object, ...], list[tuple[Cause, Requirement]]] = defaultdict(list)
+        for judged in self.judged:
+            if judged.verdicts.pairs == judged.verdicts.counts[Verdict.OPEN]:
+                continue
+            requirement = judged.requirement
+            for cause in find(self.matrix, requirement.protocol, requirement.ports, judged.sources, judged.targets):
+                key = (
+                    cause.layer,
+                    cause.groups,
+                    cause.subnets,
+                    cause.protocol,
+                    cause.partly,
+                    cause.doubt,
+                    cause.lost_reference,
+                    frozenset(cause.blocks),
+                )
+                merged[key].append((cause, requirement))
+        return tuple(self._merge(group) for group in merged.values())
+
+    @staticmethod
+    def _merge(group: Sequence[tuple[Cause, Requirement]]) -> Stop:
+        missing = NONE
+        for cause, _ in group:
+            missing |= cause.missing
+        return Stop(
+            replace(group[0][0], missing=missing),
+            tuple(dict.fromkeys(requirement.need for _, requirement in group)),
+            max((requirement.severity for _, requirement in group), key=lambda severity: severity.rank),
+        )
+
+    def examples(self, cause: Cause, missing: PortSet) -> tuple[Example, ...]:
+        """Give a few of the pairs that a cause concerns."""
+        nodes = self.matrix.nodes
+        return tuple(
+            Example(nodes[source].instance.instance_id, nodes[target].instance.instance_id, missing)
+            for source, target in islice(cause.examples(self.matrix), MOST_EXAMPLES)
+        )
