@@ -13,7 +13,7 @@ WORKERS ?= auto
 
 VENV := .venv
 PY := $(VENV)/bin/python
-PIP := $(PY) -m pip --quiet --disable-pip-version-check
+PIP := $(PY) -m pip -qq --disable-pip-version-check
 PYTEST := $(PY) -m pytest
 QUICK := not moto and not install and not slow and not packets and not browser
 

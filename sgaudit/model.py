@@ -215,6 +215,8 @@ class RouteTarget(StrEnum):
     PEERING = "vpc-peering-connection"
     MIDDLEBOX = "middlebox"
     """A network interface, an instance or a Gateway Load Balancer endpoint: what it does can't be read."""
+    NAT_GATEWAY = "nat-gateway"
+    """Inside a VPC a middlebox like any other; where it leads beyond can't be read."""
     TRANSIT_GATEWAY = "transit-gateway"
     INTERNET_GATEWAY = "internet-gateway"
     GATEWAY_ENDPOINT = "gateway-endpoint"

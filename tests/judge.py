@@ -26,6 +26,9 @@ WORDS = ("blocked", "unknown", "open")
 HIGHEST = 65535
 CLIENT_PORTS: Range = (32768, 60999)
 
+SHORTEST_PREFIX = {"ipv4": 16, "ipv6": 44}
+"""No block of a VPC is larger (VPC user guide, VPC CIDR blocks): a route to a larger one never beats the local one."""
+
 PASS, DROP, PERHAPS, MIDDLEBOX = "pass", "drop", "perhaps", "middlebox"
 """What a route does to a packet: brings it there, loses it, can't be known, hands it to an appliance."""
 
@@ -39,14 +42,19 @@ class Outcome:
 
     def verdict(self, wanted: Sequence[Range]) -> str:
         """Tell `open`, `blocked`, `partial` or `unknown` of a set of ports."""
-        ports = {port for low, high in wanted for port in range(low, high + 1)}
-        opened = {port for low, high in self.open for port in range(low, high + 1)}
-        possible = {port for low, high in self.possible for port in range(low, high + 1)}
-        if ports <= opened:
+        ends = {end for low, high in (*self.open, *self.possible, *wanted) for end in (low, high + 1)}
+        asked = [low for low, _ in pieces(ends) if within(low, wanted)]
+        if all(within(port, self.open) for port in asked):
             return "open"
-        if not ports & possible:
+        hopeful = [within(port, self.possible) for port in asked]
+        if not any(hopeful):
             return "blocked"
-        return "unknown" if ports <= possible else "partial"
+        return "unknown" if all(hopeful) else "partial"
+
+
+def within(port: int, ranges: Iterable[Range]) -> bool:
+    """Tell whether one of the ranges holds a port."""
+    return any(low <= port <= high for low, high in ranges)
 
 
 def judge(
@@ -197,8 +205,7 @@ class Network:
         self.tables: Sequence[Raw] = document.get("RouteTables") or ()
         self.vpcs = {vpc["VpcId"]: vpc for vpc in document.get("Vpcs") or ()}
         self.peerings = {
-            peering["VpcPeeringConnectionId"]: peering
-            for peering in document.get("VpcPeeringConnections") or ()
+            peering["VpcPeeringConnectionId"]: peering for peering in document.get("VpcPeeringConnections") or ()
         }
         self.prefix_lists: Mapping[str, Sequence[Raw]] = document.get("PrefixListEntries") or {}
 
@@ -288,9 +295,7 @@ class Network:
                     best = max(best, self.peer_matches(permission, group, theirs, peer, pair))
         return best
 
-    def peer_matches(
-        self, permission: Raw, holder: Raw, theirs: Sequence[str] | None, peer: int, pair: Pair
-    ) -> int:
+    def peer_matches(self, permission: Raw, holder: Raw, theirs: Sequence[str] | None, peer: int, pair: Pair) -> int:
         """Tell whether any of a row's peers is the other interface."""
         cidrs = [item["CidrIp"] for item in permission.get("IpRanges") or ()]
         cidrs += [item["CidrIpv6"] for item in permission.get("Ipv6Ranges") or ()]
@@ -338,15 +343,13 @@ class Network:
             for cidr in self.destinations(route) or ()
             if holds(cidr, address, family)
         ]
-        local = [
-            block_of(cidr)[3]
-            for cidr in self.local_blocks(table, here["VpcId"])
-            if holds(cidr, address, family)
-        ]
+        local = [block_of(cidr)[3] for cidr in self.local_blocks(table, here["VpcId"]) if holds(cidr, address, family)]
         best = max(found, key=lambda item: item[:2], default=None)
         same_vpc = here["VpcId"] == there["VpcId"]
         if best is None or (local and max(local) > best[0]):
             known = PASS if same_vpc else DROP
+        elif same_vpc and not local and best[0] < SHORTEST_PREFIX[family]:
+            known = PASS
         elif same_vpc and not local:
             known = PERHAPS
         else:
@@ -387,7 +390,7 @@ class Network:
             return MIDDLEBOX
         if gateway.startswith("vpce-"):
             return PERHAPS if route.get("DestinationPrefixListId") else MIDDLEBOX
-        if here == there:
+        if here == there and not route.get("VpcPeeringConnectionId"):
             return MIDDLEBOX if route.get("NatGatewayId") else PERHAPS
         if gateway.startswith("igw-") or route.get("EgressOnlyInternetGatewayId"):
             return DROP if family == "ipv4" else PERHAPS
@@ -476,9 +479,7 @@ class Pair:
 
     def passes(self, acl: Raw | None, port: int, peer: int, *, egress: bool) -> int:
         """Let one ACL decide about one port in one direction."""
-        return acl_passes(
-            acl, egress=egress, protocol=self.protocol, port=port, peer=peer, family=self.family
-        )
+        return acl_passes(acl, egress=egress, protocol=self.protocol, port=port, peer=peer, family=self.family)
 
     def cuts(self) -> set[int]:
         """Give every port at which a rule that is about this pair may begin to decide otherwise."""

@@ -538,8 +538,7 @@ class Builder:
         raw["Protocol"] = self.c.pick(ACL_PROTOCOLS)
         if raw["Protocol"] in ("6", "17", "tcp", "udp"):
             low, high = self.port_range()
-            if not (low == 0 and high == 65535 and self.c.chance(50)):
-                raw["PortRange"] = {"From": low, "To": high}
+            raw["PortRange"] = {"From": low, "To": high}
         elif raw["Protocol"] in ("1", "58"):
             kind, code = self.message()
             raw["IcmpTypeCode"] = {"Type": kind, "Code": code}

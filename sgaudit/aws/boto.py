@@ -26,11 +26,21 @@ from sgaudit.aws.session import AwsOptions, Connection
 from sgaudit.errors import CollectError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
-FAILURES: tuple[type[Exception], ...] = (BotoCoreError, ClientError, ResponseParserError)
-CONNECT_FAILURES: tuple[type[Exception], ...] = (*FAILURES, OSError, EOFError, ValueError)
-"""What credential providers raise besides: unreadable files, a prompt without a terminal, a bad URL."""
+FAILURES: tuple[type[Exception], ...] = (
+    BotoCoreError,
+    ClientError,
+    ResponseParserError,
+    OSError,
+    RuntimeError,
+)
+"""
+What a call can raise. Credentials are renewed within calls: OSError comes from unreadable files, and
+RuntimeError is how botocore says that new credentials are out of date already.
+"""
+CONNECT_FAILURES: tuple[type[Exception], ...] = (*FAILURES, EOFError, ValueError)
+"""What connecting can raise besides: a prompt without a terminal, a bad URL in the environment."""
 SESSION_NAME = "sgaudit"
 MAX_CONNECTIONS = 16
 
@@ -81,7 +91,7 @@ def _session(options: AwsOptions) -> Any:
         core.get_scoped_config()
     except ProfileNotFound as error:
         name = str(error.kwargs["profile"])
-        known = botocore.session.Session().available_profiles
+        known = sorted(botocore.session.Session().available_profiles)
         listed = f"the AWS files have {', '.join(known)}" if known else "the AWS files have none at all"
         raise CollectError(f"unknown AWS profile {name!r}", hint=_suggestion(name, known) or listed) from error
     # A timestamp is passed on as the text that it was; parsing it takes a third of the whole reading.
@@ -120,8 +130,9 @@ def _check_region(session: Any, endpoint: str, region: str) -> None:
         )
 
 
-def _suggestion(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1)
+def _suggestion(name: str, known: Sequence[str]) -> str:
+    swapped = [other for other in known if sorted(other) == sorted(name)]
+    close = swapped or difflib.get_close_matches(name, known, n=1)
     return f"did you mean {close[0]!r}?" if close else ""
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sgaudit.aws.operations import iam_action
 from sgaudit.errors import CollectError
 
-DENIED = frozenset({"UnauthorizedOperation", "AccessDenied", "AccessDeniedException", "Client.UnauthorizedOperation"})
+DENIED = frozenset({"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"})
 THROTTLED = frozenset(
     {
         "EC2ThrottledException",
@@ -24,7 +24,7 @@ THROTTLED = frozenset(
         "TooManyRequestsException",
     }
 )
-EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException", "RequestExpired", "RequestTimeTooSkewed"})
+EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException", "RequestExpired", "RequestTimeTooSkewed", "RuntimeError"})
 REJECTED = frozenset(
     {
         "AuthFailure",

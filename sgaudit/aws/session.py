@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -23,7 +23,7 @@ class AwsOptions:
     profile: str = ""
     region: str = ""
     role_arn: str = ""
-    external_id: str = ""
+    external_id: str = field(default="", repr=False)
     endpoint_url: str = ""
     """Where EC2 answers. An emulator's URL serves STS as well, an AWS one (a VPC endpoint) EC2 alone."""
 

@@ -7,12 +7,13 @@ and the schema's in one go.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sgaudit.policy.mistakes import did_you_mean
 from sgaudit.policy.model import EVERYBODY, HEAD, ParameterKind, Protocol
-from sgaudit.policy.values import parameter_value, reference, shown
+from sgaudit.policy.values import NAME, parameter_value, reference, shown
 from sgaudit.policy.yaml_text import Document, Mistake, Path, key_text
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from sgaudit.policy.model import Policy
 
+NAMED = re.compile(NAME)
 BUILT_IN = frozenset({EVERYBODY, HEAD})
 PORT_KINDS = frozenset({ParameterKind.PORT, ParameterKind.RANGE})
 CIDR_KINDS = frozenset({ParameterKind.CIDR})
@@ -50,9 +52,11 @@ class _Checker:
             self.names.roles.update(role.name for role in parent.roles)
             self.names.peers.update(peer.name for peer in parent.peers)
             self.names.parameters.update((item.name, item.kind) for item in parent.parameters)
-        self.names.roles.update(self.mapping("roles"))
-        self.names.peers.update(self.mapping("peers"))
+        self.names.roles.update(filter(NAMED.fullmatch, self.mapping("roles")))
+        self.names.peers.update(filter(NAMED.fullmatch, self.mapping("peers")))
         for name, entry in self.mapping("parameters").items():
+            if not NAMED.fullmatch(name):
+                continue
             kind = entry.get("kind") if isinstance(entry, dict) else None
             self.names.parameters[name] = kind if isinstance(kind, str) else ""
 
@@ -110,7 +114,7 @@ class _Checker:
     def parameters(self) -> Iterator[Mistake]:
         for name, entry in self.mapping("parameters").items():
             default = entry.get("default") if isinstance(entry, dict) else None
-            kind = self.names.parameters[name]
+            kind = self.names.parameters.get(name)
             items = default if isinstance(default, list) else [default]
             fit = all(isinstance(item, int | str) and not isinstance(item, bool) for item in items)
             if default is None or not fit or kind not in set(ParameterKind):

@@ -30,7 +30,7 @@ WANTED = {
 def did_you_mean(word: str, allowed: Iterable[str]) -> str:
     """Offer the nearest of the allowed words, in parentheses; nothing when none is near."""
     near = difflib.get_close_matches(word.lower(), list(allowed), n=1, cutoff=0.6)
-    return f" (did you mean {near[0]}?)" if near else ""
+    return f" (did you mean {near[0]}?)" if near and near[0] != word else ""
 
 
 def refuse(file: str, found: Iterable[Mistake], *, hint: str = HINT) -> PolicyError:

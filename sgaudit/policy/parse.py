@@ -59,10 +59,10 @@ def parse(source: Source) -> Policy:
     except YamlError as error:
         raise refuse(source.file, [error.mistake]) from None
     _check_shape(document, source.file)
-    parents, lost = _parents(document, source)
+    parents, lost, hints = _parents(document, source)
     # NOTE: with a parent lost, the names that it declares would all be reported as unknown.
-    found = [*document.mistakes, *lost.values(), *(() if lost else check(document, parents))]
-    hint = next(iter(lost), HINT)
+    found = [*document.mistakes, *lost, *(() if lost else check(document, parents))]
+    hint = hints[0] if hints else HINT
     try:
         content = PolicyFile.model_validate(document.value)
     except ValidationError as error:
@@ -85,11 +85,12 @@ def _check_shape(document: Document, file: str) -> None:
         raise refuse(file, [Mistake(document.place(("schema_version",)), "schema_version", text)])
 
 
-def _parents(document: Document, source: Source) -> tuple[tuple[Policy, ...], dict[str, Mistake]]:
-    """Read what a document extends; give also what can't be found, by the hint that helps."""
+def _parents(document: Document, source: Source) -> tuple[tuple[Policy, ...], list[Mistake], list[str]]:
+    """Read what a document extends; give also what can't be found, and the hints that help."""
     value = document.value.get("extends")
     parents: list[Policy] = []
-    lost: dict[str, Mistake] = {}
+    lost: list[Mistake] = []
+    hints: list[str] = []
     for number, name in enumerate(value if isinstance(value, list) else [value]):
         if not isinstance(name, str) or not name:
             continue
@@ -97,10 +98,11 @@ def _parents(document: Document, source: Source) -> tuple[tuple[Policy, ...], di
             parent = source.extended(name)
         except PolicyError as error:
             place = document.place(("extends", number) if isinstance(value, list) else ("extends",))
-            lost[error.hint] = Mistake(place, "extends", error.message)
+            lost.append(Mistake(place, "extends", error.message))
+            hints.append(error.hint)
             continue
         parents.append(parse(parent))
-    return tuple(parents), lost
+    return tuple(parents), lost, hints
 
 
 def _policy(content: PolicyFile, file: str, parents: tuple[Policy, ...]) -> Policy:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
 
+from sgaudit.errors import UsageError
 from sgaudit.model import Cidr, GroupPeer, Member
 from sgaudit.policy.model import (
     EVERYBODY,
@@ -54,15 +55,13 @@ def resolve(
         head: id or Name tag of the member that is the head; without it a policy's tags may tell.
 
     Raises:
-        UsageError: a setting is unknown or has a wrong value, or the head is no member.
+        UsageError: a setting is unknown or has a wrong value, the head is no member, or two different
+            policies have one name.
     """
+    policies = _distinct(policies)
     known = Settings.read(policies, settings)
     head_id = None if head is None else find_head(head, members)
     parts = [_Resolver(policy, known, holders(policy, members, head_id)) for policy in policies]
-    external = _merged(
-        (item for part in parts for item in part.external),
-        lambda item: (item.members, item.peer, item.outbound, item.protocol, item.ports),
-    )
     return Requirements(
         policies=tuple(policy.name for policy in policies),
         between=_merged(
@@ -70,7 +69,10 @@ def resolve(
             lambda item: (item.sources, item.targets, item.protocol, item.ports),
             _join_requirements,
         ),
-        external=external,
+        external=_merged(
+            (item for part in parts for item in part.external),
+            lambda item: (item.members, item.peer, item.outbound, item.protocol, item.ports),
+        ),
         constraints=_merged(
             (part.constraint(item) for part in parts for item in part.policy.constraints),
             lambda item: (item.kind, item.members, item.instance_types),
@@ -80,6 +82,18 @@ def resolve(
         parameters=known.values,
         heads=frozenset().union(*(part.roles.known_heads for part in parts)),
     )
+
+
+def _distinct(policies: Sequence[Policy]) -> tuple[Policy, ...]:
+    by_name: dict[str, Policy] = {}
+    for policy in policies:
+        first = by_name.setdefault(policy.name, policy)
+        if first != policy:
+            raise UsageError(
+                f"two different policies are called {policy.name}: {first.path} and {policy.path}",
+                hint="give one of them a name of its own",
+            )
+    return tuple(by_name.values())
 
 
 def _exposures(parts: Sequence[_Resolver]) -> tuple[ExposureRequirement, ...]:

@@ -38,7 +38,7 @@ def find_head(head: str, members: Iterable[Member]) -> str:
         )
     if not found:
         words = [word for instance in instances for word in (instance.name, instance.instance_id) if word]
-        near = difflib.get_close_matches(head, words, n=1, cutoff=0.6)
+        near = difflib.get_close_matches(head, words, n=1, cutoff=0.8)
         raise UsageError(
             f"--head {head!a}: no member has that id or name",
             hint=f"did you mean {near[0]}?" if near else "the head must be one of the selected instances",
@@ -56,8 +56,9 @@ def holders(policy: Policy, members: Sequence[Member], head_id: str | None) -> H
     everybody = frozenset(member.instance.instance_id for member in members)
     by_role: dict[str, frozenset[str]] = {}
     surely_picked: set[str] = set()
-    for role in policy.roles:
-        if not role.picks or (role.name == HEAD and head_id is not None):
+    judged = [role for role in policy.roles if role.name != HEAD or head_id is None]
+    for role in judged:
+        if not role.picks:
             continue
         picked = {member.instance.instance_id: _picks(role, member) for member in members}
         by_role[role.name] = frozenset(item for item, held in picked.items() if held is not False)
@@ -65,7 +66,7 @@ def holders(policy: Policy, members: Sequence[Member], head_id: str | None) -> H
     if head_id is not None:
         by_role[HEAD] = frozenset({head_id})
         surely_picked.add(head_id)
-    for role in policy.roles:
+    for role in judged:
         if role.default:
             by_role[role.name] = by_role.get(role.name, frozenset()) | (everybody - surely_picked)
     known_heads = by_role.get(HEAD, frozenset())

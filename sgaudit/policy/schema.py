@@ -152,7 +152,7 @@ class NeedFile(_Part):
     )
     severity: SeverityName = Field(default="error", description="how bad it is when the need is not met")
     why: Text = Field(description="what the traffic is, in words")
-    source: Texts = Field(description="where that is written: a project and its file, or a page by its name")
+    source: Texts = Field(description="where that is written: a project's file, or the name of a page")
     pin: Text = Field(default="", description="how to make the framework use fewer ports")
     ip_ordered: bool = Field(default=False, description="true: one connection a pair, dialled by the higher address")
 

@@ -73,7 +73,13 @@ def find(name_or_path: str, folder: Path | None = None) -> Source:
         file = f"{name_or_path}.yaml"
         return Source(shipped_text(name_or_path), file, None, (file,))
     path = (folder or Path()) / name_or_path
-    return Source(_read(path), str(path), path.parent, (str(path),))
+    file = _named(path)
+    return Source(_read(path, file), file, path.parent, (file,))
+
+
+def _named(path: Path) -> str:
+    """Write a path for a message, which is one line without control characters."""
+    return str(path) if str(path).isprintable() else ascii(str(path))
 
 
 def _is_path(name_or_path: str) -> bool:
@@ -90,22 +96,22 @@ def _shipped_folder() -> Traversable:
     return installed if installed.is_dir() else Path(__file__).parents[2] / "policies"
 
 
-def _read(path: Path) -> str:
+def _read(path: Path, file: str) -> str:
     try:
         size = path.stat().st_size
         if path.is_file() and size > LARGEST:
-            raise PolicyError(f"{path}: {size} bytes are too many for a policy", hint="is it the right file?")
+            raise PolicyError(f"{file}: {size} bytes are too many for a policy", hint="is it the right file?")
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise _unknown(f"{path}: no such file", path.stem) from None
+        raise _unknown(f"{file}: no such file", path.stem) from None
     except UnicodeDecodeError as error:
         raise PolicyError(
-            f"{path}: not UTF-8 text (byte {error.start})", hint="save it as UTF-8; is it the right file?"
+            f"{file}: not UTF-8 text (byte {error.start})", hint="save it as UTF-8; is it the right file?"
         ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise PolicyError(
-            f"{path}: can't be read: {reason.lower()}", hint="name a policy file, or a shipped policy"
+            f"{file}: can't be read: {reason.lower()}", hint="name a policy file, or a shipped policy"
         ) from None
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 NAME = r"[a-z][a-z0-9_-]*"
 REFERENCE = re.compile(rf"\$\{{({NAME})\}}")
 PORT = re.compile(r"(0|[1-9][0-9]{0,9})(-(0|[1-9][0-9]{0,9}))?", re.ASCII)
+PORT_WORDS = "a port, a range such as 1024-65535, all or ${parameter}"
 ID = re.compile(r"(sg|pl)-[0-9a-zA-Z_-]+", re.ASCII)
 
 
@@ -48,9 +49,10 @@ def port_spec(value: object) -> PortSpec:
     name = reference(value)
     if name is not None:
         return PortSpec(parameters=(name,))
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise ValueError(f"{shown(value)} is not a port")  # noqa: TRY004 - pydantic turns only ValueError into a report
-    return PortSpec(fixed=port_set(str(value), "a port, a range such as 1024-65535, all or ${parameter}"))
+    plain = isinstance(value, int | str) and not isinstance(value, bool)
+    if not plain:
+        raise ValueError(f"{shown(value)} is not {PORT_WORDS}")
+    return PortSpec(fixed=port_set(str(value), PORT_WORDS))
 
 
 def port_set(text: str, wanted: str = "a port or a range such as 1024-65535") -> PortSet:

@@ -111,7 +111,10 @@ def _reason(error: yaml.MarkedYAMLError, text: str, place: Place) -> str:
     line = lines[place.line - 1] if place.line <= len(lines) else ""
     if line[place.column - 1 : place.column] == "\t":
         return "a tab where YAML allows spaces only"
-    return ", ".join(part for part in (error.context, error.problem) if part) or "unreadable"
+    reason = ", ".join(part for part in (error.context, error.problem) if part) or "unreadable"
+    if "flow" in reason and "${" in line[: place.column + 1]:
+        reason += " (within {} or [] a ${parameter} needs quotes)"
+    return reason
 
 
 class _Reader:

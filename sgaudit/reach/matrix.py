@@ -214,14 +214,12 @@ class Matrix:
     def possible_ports(self, source: int, target: int, protocol: str) -> PortSet:
         """Tell which ports are open or may be."""
         nodes = self.nodes
-        if nodes[source].instance is not nodes[target].instance and (
-            nodes[source].interface is None or nodes[target].interface is None
-        ):
+        if source != target and (nodes[source].interface is None or nodes[target].interface is None):
             return ALL
         return self._ports(self.hopeful_ways, source, target, protocol)
 
     def _ports(self, ways: Sequence[Filters], source: int, target: int, protocol: str) -> PortSet:
-        if self.nodes[source].instance is self.nodes[target].instance:
+        if source == target:
             return NONE
         if self.nodes[source].value is None or self.nodes[target].value is None:
             return NONE

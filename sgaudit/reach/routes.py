@@ -28,12 +28,14 @@ SHORTEST_VPC_PREFIX = {Family.IPV4: 16, Family.IPV6: 44}
 
 @dataclass(frozen=True, slots=True)
 class Leads:
-    """What becomes of packets from one subnet: disjoint sets of target nodes; the rest is not reached."""
+    """What becomes of packets from one subnet, as sets of target nodes; those in none are not reached."""
 
     direct: int
+    """Surely and without a detour."""
     middlebox: int
-    """Through an appliance: what it lets pass can't be read."""
+    """At least perhaps through an appliance: what it lets pass can't be read."""
     unknown: int
+    """Perhaps without an appliance on the way."""
 
     @property
     def reached(self) -> int:
@@ -65,9 +67,18 @@ class RouteFilters:
         table = self.snapshot.route_table(subnet_id, vpc_id)
         if table is None:
             return Leads(neighbours, 0, open_ended)
-        if any(self._unreadable(route) for route in table.routes):
-            return Leads(neighbours, 0, open_ended)
-        return self._judge(table, vpc_id, neighbours, open_ended)
+        leads = self._judge(table, vpc_id, neighbours, open_ended)
+        for route in table.routes:
+            if self._unreadable(route):
+                leads = self._perhaps(leads, route, vpc_id, open_ended)
+        return leads
+
+    def _perhaps(self, leads: Leads, route: Route, vpc_id: str, targets: int) -> Leads:
+        """Reckon with a route that may match any target, since its prefix list could not be read."""
+        outcome = defaultdict(int, self._outcome(route, targets, vpc_id))
+        sure = leads.direct & (outcome["direct"] | ~targets)
+        doubtful = (leads.direct | outcome["direct"] | leads.unknown | outcome["unknown"]) & ~sure
+        return Leads(sure, leads.middlebox | outcome["middlebox"], doubtful)
 
     def _unreadable(self, route: Route) -> bool:
         return (
@@ -80,9 +91,8 @@ class RouteFilters:
         own = self.nodes.by_vpc.get(vpc_id, 0)
         routes = list(self._routes(table, vpc_id))
         covered = 0
-        for cidr, route in routes:
-            if route.target is RouteTarget.LOCAL:
-                covered |= self.nodes.within(cidr)
+        for cidr in (*self._blocks(vpc_id), *(cidr for cidr, route in routes if route.target is RouteTarget.LOCAL)):
+            covered |= self.nodes.within(cidr)
         direct, middlebox, unknown = neighbours, 0, 0
         for prefix, group in groupby(sorted(routes, key=lambda row: -row[0].prefix), lambda row: row[0].prefix):
             now = self._outcomes([(self.nodes.within(cidr) & undecided, route) for cidr, route in group], vpc_id)
@@ -103,10 +113,13 @@ class RouteFilters:
             for cidr in self._destinations(route):
                 taken.add(cidr)
                 yield cidr, route
-        vpc = (self.snapshot.vpcs or {}).get(vpc_id)
-        for cidr in vpc.cidrs if vpc else ():
-            if cidr.family is self.nodes.family and cidr not in taken:
+        for cidr in self._blocks(vpc_id):
+            if cidr not in taken:
                 yield cidr, Route(cidr, "", RouteTarget.LOCAL, "local", "active")
+
+    def _blocks(self, vpc_id: str) -> list[Cidr]:
+        vpc = (self.snapshot.vpcs or {}).get(vpc_id)
+        return [cidr for cidr in vpc.cidrs if cidr.family is self.nodes.family] if vpc else []
 
     def _destinations(self, route: Route) -> Iterable[Cidr]:
         if route.destination is not None:
@@ -114,7 +127,7 @@ class RouteFilters:
         elif route.target is RouteTarget.GATEWAY_ENDPOINT:
             return ()
         else:
-            found = self.snapshot.prefix_lists[route.prefix_list_id]
+            found = self.snapshot.prefix_lists.get(route.prefix_list_id, ())
         return (cidr for cidr in found if cidr.family is self.nodes.family)
 
     def _outcomes(self, rows: list[tuple[int, Route]], vpc_id: str) -> dict[str, int]:
@@ -139,6 +152,9 @@ class RouteFilters:
                 return {"direct": own, "dropped": targets & ~own}
             case RouteTarget.MIDDLEBOX:
                 return {"middlebox": targets}
+            case RouteTarget.NAT_GATEWAY:
+                own = targets & self.nodes.by_vpc.get(vpc_id, 0)
+                return {"middlebox": own, "unknown": targets & ~own}
             case RouteTarget.PEERING:
                 return self._over_peering(route, targets, vpc_id)
             case RouteTarget.INTERNET_GATEWAY if self.nodes.family is Family.IPV4:

@@ -8,17 +8,20 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from sgaudit.model import Snapshot
+from sgaudit.model import Family, Interface, SecurityGroup, Snapshot
 from sgaudit.policy.model import Protocol, Requirement, Requirements, Topology
 from sgaudit.ports import NONE, PortSet
 from sgaudit.reach.causes import Cause, find
+from sgaudit.reach.efa import Fabric
+from sgaudit.reach.exposure import Outside
 from sgaudit.reach.matrix import Matrix
 from sgaudit.reach.verdict import Verdict, Verdicts, together
 from sgaudit.rules.finding import Example
+from sgaudit.rules.outside import prepare
 from sgaudit.severity import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 MOST_EXAMPLES = 5
 
@@ -52,16 +55,59 @@ class Context:
 
     @cached_property
     def judged(self) -> tuple[Judged, ...]:
-        """The requirements between members that are about IP traffic, each with its verdicts."""
+        """The requirements between members, each with its verdicts."""
         found: list[Judged] = []
         for requirement in self.requirements.between:
-            if requirement.protocol is Protocol.EFA:
-                continue
             sources = self.matrix.node_set.of_instances(requirement.sources)
             targets = self.matrix.node_set.of_instances(requirement.targets)
-            verdicts = self.matrix.judge(requirement.protocol, requirement.ports, sources, targets)
+            if requirement.protocol is Protocol.EFA:
+                verdicts = self.fabric.judge(sources, targets)
+            else:
+                verdicts = self.matrix.judge(requirement.protocol, requirement.ports, sources, targets)
             found.append(Judged(requirement, sources, targets, verdicts))
         return tuple(found)
+
+    @cached_property
+    def over_ip(self) -> tuple[Judged, ...]:
+        """The requirements that are about IP traffic."""
+        return tuple(judged for judged in self.judged if judged.requirement.protocol is not Protocol.EFA)
+
+    @cached_property
+    def over_efa(self) -> tuple[Judged, ...]:
+        """The requirements that are about EFA traffic; each node stands for its member."""
+        return tuple(judged for judged in self.judged if judged.requirement.protocol is Protocol.EFA)
+
+    @cached_property
+    def fabric(self) -> Fabric:
+        """The EFA interfaces of the members."""
+        return Fabric.of(self.matrix)
+
+    @cached_property
+    def interfaces(self) -> tuple[Interface, ...]:
+        """All interfaces of all members, judged or not."""
+        known = self.snapshot.interfaces
+        return tuple(known[item] for member in self.matrix.members for item in member.instance.interface_ids)
+
+    @cached_property
+    def group_sets(self) -> Mapping[tuple[str, ...], Interface]:
+        """Every set of groups on an interface of a member, and the first interface that carries it."""
+        found: dict[tuple[str, ...], Interface] = {}
+        for interface in self.interfaces:
+            if interface.groups is not None:
+                found.setdefault(interface.groups, interface)
+        return found
+
+    @cached_property
+    def groups(self) -> tuple[SecurityGroup, ...]:
+        """The groups that were read of those on interfaces of members, by id."""
+        carried = {group_id for groups in self.group_sets for group_id in groups}
+        known = self.snapshot.security_groups or {}
+        return tuple(known[group_id] for group_id in sorted(carried) if group_id in known)
+
+    @cached_property
+    def outside(self) -> Mapping[Family, Outside]:
+        """Who is outside the cluster, for both families: a cluster that uses one is exposed by the other as well."""
+        return prepare(self.snapshot, self.matrix.members, self.requirements)
 
     @cached_property
     def overall(self) -> Verdicts:
@@ -70,14 +116,14 @@ class Context:
 
     @cached_property
     def meshes(self) -> tuple[Judged, ...]:
-        """The requirements that are about every pair of some members, both ways."""
-        return tuple(judged for judged in self.judged if judged.requirement.topology is Topology.MESH)
+        """The requirements over IP that are about every pair of some members, both ways."""
+        return tuple(judged for judged in self.over_ip if judged.requirement.topology is Topology.MESH)
 
     @cached_property
     def stops(self) -> tuple[Stop, ...]:
-        """Every filter that keeps some pair from being open, or may."""
+        """Every filter that keeps some pair from being open over IP, or may."""
         merged: dict[tuple[object, ...], list[tuple[Cause, Requirement]]] = defaultdict(list)
-        for judged in self.judged:
+        for judged in self.over_ip:
             if judged.verdicts.pairs == judged.verdicts.counts[Verdict.OPEN]:
                 continue
             requirement = judged.requirement

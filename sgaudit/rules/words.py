@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sgaudit.model import ALL_PROTOCOLS
 from sgaudit.ports import ALL, PortSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sgaudit.model import Snapshot
+    from sgaudit.model import Permission, Snapshot
     from sgaudit.reach.matrix import Matrix
     from sgaudit.reach.nodes import GroupSet, Node
 
@@ -112,3 +113,24 @@ def members_label(matrix: Matrix, nodes: int) -> str:
 def unique(items: Iterable[str]) -> list[str]:
     """Drop what was said before, keep the order."""
     return list(dict.fromkeys(items))
+
+
+def sentence(text: str) -> str:
+    """Begin a sentence, and leave names as they are."""
+    return text if text[:4] not in ("all ", "the ") else text[0].upper() + text[1:]
+
+
+def verb(count: int, one: str, several: str) -> str:
+    """Pick the form of a verb."""
+    return one if count == 1 else several
+
+
+def reason(why: str) -> str:
+    """Turn the reason that a policy gives into a sentence."""
+    return f"{why[:1].upper()}{why[1:]}{'' if why.endswith('.') else '.'}" if why else ""
+
+
+def permission(row: Permission, *, egress: bool) -> str:
+    """Say what a row of a security group admits: `tcp 22 from 10.0.0.0/8`."""
+    name = "all" if row.protocol == ALL_PROTOCOLS else row.protocol
+    return f"{traffic(name, row.ports)} {'to' if egress else 'from'} {row.peer}"

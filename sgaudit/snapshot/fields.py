@@ -169,12 +169,10 @@ def each(item: Mapping[str, Any], key: str, read: Callable[[Object], T]) -> list
     """Read every object of a list; absent is an empty list."""
     values = item.get(key)
     out: list[T] = []
-    if values is None:
+    if values is None or values == out:
         return out
     if not isinstance(values, list):
         raise wrong("a list", values, key)
-    if not values:
-        return out
     try:
         for value in values:
             if type(value) is not dict:
@@ -213,7 +211,17 @@ def differs(name: str, here: tuple[Step, ...], there: tuple[Step, ...]) -> Field
 
 def tags(item: Object, key: str = "Tags") -> dict[str, str]:
     """Read `[{"Key": ..., "Value": ...}]`."""
-    return dict(each(item, key, _tag))
+    values = item.get(key)
+    if not values:
+        return dict(each(item, key, _tag))
+    try:
+        found = {tag["Key"]: tag["Value"] for tag in values}
+    except (KeyError, TypeError):
+        return dict(each(item, key, _tag))
+    for name, value in found.items():
+        if type(name) is not str or type(value) is not str or not name:
+            return dict(each(item, key, _tag))
+    return found
 
 
 def _tag(item: Object) -> tuple[str, str]:

@@ -150,15 +150,24 @@ def _with_rule_ids(group: SecurityGroup, rule_ids: RuleIds) -> SecurityGroup:
 def _identified(
     group_id: str, permissions: tuple[Permission, ...], rule_ids: RuleIds, *, egress: bool
 ) -> tuple[Permission, ...]:
-    out: list[Permission] = []
-    for permission in permissions:
-        peer = permission.peer.group_id if isinstance(permission.peer, GroupPeer) else permission.peer
-        rules = rule_ids.get((group_id, egress, permission.protocol, permission.ports, peer))
-        if not rules:
-            out.append(permission)
-            continue
-        # Rows that differ in nothing but the description are told apart by it, where EC2 gave it.
-        rule = next((rule for rule in rules if rule[0] == permission.description), rules[0])
-        rules.remove(rule)
-        out.append(replace(permission, rule_id=rule[1]))
+    # Rows that differ in nothing but the description are told apart by it, where EC2 gave it.
+    out = list(permissions)
+    for exact in (True, False):
+        for index, permission in enumerate(out):
+            if permission.rule_id:
+                continue
+            peer = permission.peer.group_id if isinstance(permission.peer, GroupPeer) else permission.peer
+            rules = rule_ids.get((group_id, egress, permission.protocol, permission.ports, peer), [])
+            rule_id = _take(rules, permission.description, exact=exact)
+            if rule_id:
+                out[index] = replace(permission, rule_id=rule_id)
     return tuple(out)
+
+
+def _take(rules: list[tuple[str, str]], description: str, *, exact: bool) -> str:
+    """Take a rule of this description out of a list; if it need not be exact, also where one of the two has none."""
+    for rule in rules:
+        if rule[0] == description or not (exact or (rule[0] and description)):
+            rules.remove(rule)
+            return rule[1]
+    return ""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sgaudit.model import Cidr, Family, Instance, Interface, Subnet
 from sgaudit.snapshot.fields import (
@@ -38,20 +38,34 @@ GroupRef = tuple[str, str]
 TERMINATED = "terminated"
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """An instance before its interfaces are known."""
+class Draft(NamedTuple):
+    """
+    An instance before its interfaces are known.
 
-    instance: Instance
+    A named tuple, because it is made five times as fast as a frozen dataclass.
+    """
+
+    instance_id: str
+    state: str
+    instance_type: str
+    vpc_id: str
+    subnet_id: str
+    availability_zone: str
+    owner_id: str
+    tags: dict[str, str]
     groups: list[GroupRef]
     """Those of its primary interface."""
     embedded: list[Object]
     """Its interfaces as they stand within it."""
     place: Place
 
+    @property
+    def own(self) -> tuple[object, ...]:
+        """What is said of the instance itself."""
+        return self[:8]
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+
+class Sighting(NamedTuple):
     """A network interface as it was found: by itself, within its instance, or both."""
 
     interface_id: str
@@ -81,9 +95,9 @@ def read(
     drafts = _drafts(document)
     table: dict[str, Draft] = {}
     for draft in drafts:
-        known = table.setdefault(draft.instance.instance_id, draft)
-        if known is not draft and known.instance != draft.instance:
-            raise differs(draft.instance.instance_id, draft.place, known.place)
+        known = table.setdefault(draft.instance_id, draft)
+        if known is not draft and known.own != draft.own:
+            raise differs(draft.instance_id, draft.place, known.place)
     context = Context(names, subnets, table)
     interfaces: dict[str, Interface] = {}
     places: dict[str, Place] = {}
@@ -110,25 +124,25 @@ def _drafts(document: Mapping[str, Any]) -> list[Draft]:
 
 
 def _draft(item: Object, owner_id: str, place: Place) -> Draft:
-    instance = Instance(
+    return Draft(
         instance_id=required(item, "InstanceId"),
         state=inner_text(item, "State", "Name"),
         instance_type=text(item, "InstanceType"),
         vpc_id=text(item, "VpcId"),
         subnet_id=text(item, "SubnetId"),
         availability_zone=inner_text(item, "Placement", "AvailabilityZone"),
-        interface_ids=(),
         owner_id=owner_id,
         tags=tags(item),
+        groups=each(item, "SecurityGroups", _group),
+        embedded=objects(item, "NetworkInterfaces"),
+        place=place,
     )
-    embedded = objects(item, "NetworkInterfaces")
-    return Draft(instance, each(item, "SecurityGroups", _group), embedded, place)
 
 
 def _sightings(document: Mapping[str, Any], drafts: list[Draft]) -> list[Sighting]:
     inside: list[Sighting] = []
     for draft in drafts:
-        if draft.instance.state == TERMINATED:
+        if draft.state == TERMINATED:
             # AWS lists none here; the embedded AWS (moto) does.
             continue
         for index, item in enumerate(draft.embedded):
@@ -191,14 +205,14 @@ def _over(upper: Object, lower: Object) -> Object:
 def _interface(item: Object, sighting: Sighting, context: Context) -> Interface:
     instance_id, device_index, network_card_index = _attachment(item)
     if not instance_id and sighting.draft is not None:
-        instance_id = sighting.draft.instance.instance_id
+        instance_id = sighting.draft.instance_id
     draft = context.drafts.get(instance_id)
     primary = draft if device_index == 0 and network_card_index == 0 else None
-    subnet_id = text(item, "SubnetId") or (primary.instance.subnet_id if primary else "")
+    subnet_id = text(item, "SubnetId") or (primary.subnet_id if primary else "")
     if not subnet_id:
         raise missing("SubnetId")
     subnet = context.subnets.get(subnet_id)
-    vpc_id = text(item, "VpcId") or (subnet.vpc_id if subnet else draft.instance.vpc_id if draft else "")
+    vpc_id = text(item, "VpcId") or (subnet.vpc_id if subnet else draft.vpc_id if draft else "")
     if not vpc_id:
         raise missing("VpcId")
     return Interface(
@@ -207,7 +221,7 @@ def _interface(item: Object, sighting: Sighting, context: Context) -> Interface:
         vpc_id=vpc_id,
         subnet_id=subnet_id,
         availability_zone=text(item, "AvailabilityZone")
-        or (subnet.availability_zone if subnet else draft.instance.availability_zone if draft else ""),
+        or (subnet.availability_zone if subnet else draft.availability_zone if draft else ""),
         interface_type=text(item, "InterfaceType", "interface"),
         device_index=device_index,
         network_card_index=network_card_index,
@@ -218,7 +232,7 @@ def _interface(item: Object, sighting: Sighting, context: Context) -> Interface:
         public_ip=inner_text(item, "Association", "PublicIp"),
         status=text(item, "Status"),
         description=text(item, "Description"),
-        owner_id=text(item, "OwnerId") or (draft.instance.owner_id if draft else ""),
+        owner_id=text(item, "OwnerId") or (draft.owner_id if draft else ""),
         requester_managed=_managed(item),
         source_dest_check=flag(item, "SourceDestCheck", default=True),
         tcp_established_timeout=_timeout(item),
@@ -265,10 +279,13 @@ def _groups(item: Object, vpc_id: str, primary: Draft | None, names: Names) -> t
 
 
 def _group(item: Object) -> GroupRef:
-    group_id, name = text(item, "GroupId"), text(item, "GroupName")
-    if not group_id and not name:
+    group_id = text(item, "GroupId")
+    if group_id:
+        return group_id, ""
+    name = text(item, "GroupName")
+    if not name:
         raise missing("GroupId")
-    return group_id, name
+    return "", name
 
 
 def _ipv4(item: Object) -> tuple[str, ...]:
@@ -312,28 +329,24 @@ def _instances(table: Mapping[str, Draft], interfaces: Mapping[str, Interface]) 
     attached: dict[str, list[Interface]] = {}
     for interface in interfaces.values():
         attached.setdefault(interface.instance_id, []).append(interface)
-    out: dict[str, Instance] = {}
-    for instance_id, draft in table.items():
-        mine = attached.get(instance_id)
-        if not mine or draft.instance.state == TERMINATED:
-            out[instance_id] = draft.instance
-        else:
-            out[instance_id] = _with_interfaces(draft.instance, sorted(mine, key=_order))
-    return out
+    return {instance_id: _instance(draft, attached.get(instance_id, ())) for instance_id, draft in table.items()}
 
 
-def _with_interfaces(instance: Instance, interfaces: list[Interface]) -> Instance:
-    # Not dataclasses.replace: it takes three times as long, ten thousand times.
+def _instance(draft: Draft, interfaces: Sequence[Interface]) -> Instance:
+    if draft.state == TERMINATED:
+        interfaces = ()
+    elif len(interfaces) > 1:
+        interfaces = sorted(interfaces, key=_order)
     return Instance(
-        instance_id=instance.instance_id,
-        state=instance.state,
-        instance_type=instance.instance_type,
-        vpc_id=instance.vpc_id,
-        subnet_id=instance.subnet_id,
-        availability_zone=instance.availability_zone,
-        interface_ids=tuple(one.interface_id for one in interfaces),
-        owner_id=instance.owner_id,
-        tags=instance.tags,
+        instance_id=draft.instance_id,
+        state=draft.state,
+        instance_type=draft.instance_type,
+        vpc_id=draft.vpc_id,
+        subnet_id=draft.subnet_id,
+        availability_zone=draft.availability_zone,
+        interface_ids=tuple([one.interface_id for one in interfaces]),
+        owner_id=draft.owner_id,
+        tags=draft.tags,
     )
 
 

@@ -251,7 +251,7 @@ TARGETS = (
     # A route to an instance names its interface too: the interface is what the packet reaches.
     ("NetworkInterfaceId", RouteTarget.MIDDLEBOX),
     ("InstanceId", RouteTarget.MIDDLEBOX),
-    ("NatGatewayId", RouteTarget.OTHER),
+    ("NatGatewayId", RouteTarget.NAT_GATEWAY),
     ("CarrierGatewayId", RouteTarget.OTHER),
     ("LocalGatewayId", RouteTarget.OTHER),
     ("CoreNetworkArn", RouteTarget.OTHER),

@@ -33,7 +33,9 @@ def tree(folder: Path) -> set[str]:
 
 def shipped() -> set[str]:
     """List what the tree says must be in a wheel."""
-    policies = {f"sgaudit/policies/{name}" for name in tree(ROOT / "policies") if name.endswith((".yaml", ".json"))}
+    policies = {
+        f"sgaudit/policies/{name}" for name in tree(ROOT / "policies") if name.endswith((".json", ".py", ".yaml"))
+    }
     return policies | {f"sgaudit/{name}" for name in tree(ROOT / "sgaudit")}
 
 

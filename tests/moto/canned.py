@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from fnmatch import fnmatchcase
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -97,7 +96,7 @@ class Account:
         del client
         size = request["MaxResults"]
         assert 5 <= size <= HIGHEST_PAGE.get(operation, 1000)
-        filters = request.get("Filters", [])
+        filters = [{**item, "Values": frozenset(item["Values"])} for item in request.get("Filters", [])]
         assert sum(len(item["Values"]) for item in filters) <= MOST_FILTER_VALUES
         start = int(request.get("NextToken", "0"))
         with self._lock:
@@ -111,7 +110,7 @@ class Account:
 
 
 def _matches(item: dict[str, Any], one: dict[str, Any]) -> bool:
-    return any(fnmatchcase(value, wanted) for value in _values(item, one["Name"]) for wanted in one["Values"])
+    return any(value in one["Values"] for value in _values(item, one["Name"]))
 
 
 def _values(item: dict[str, Any], name: str) -> Iterator[str]:

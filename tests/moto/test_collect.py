@@ -139,9 +139,11 @@ def test_selection(
     options: dict[str, Any] = {kind: given}
     selection = Selection(**options, include_stopped=include_stopped, interfaces=Interfaces.ALL)
 
-    members = select(snapshot.parse(collect(connection, selection)), selection)
+    document = collect(connection, selection)
+    members = select(snapshot.parse(document), selection)
 
     assert members == select(snapshot.parse(everything), selection)
+    assert instances(document) == sorted(member.instance.instance_id for member in members)
 
 
 def test_selection_of_all_kinds(connection: Connection, topology: Topology) -> None:

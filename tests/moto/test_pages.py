@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.client import BaseClient
 
-from sgaudit.aws import reader
 from sgaudit.aws.collect import collect
+from sgaudit.aws.operations import OPERATIONS
 from sgaudit.aws.session import AwsOptions, connect
 from sgaudit.selection import Selection, TagFilter
 from tests.moto.canned import GROUPS, Account, patched
@@ -18,7 +18,6 @@ from tests.moto.conftest import REGION
 
 if TYPE_CHECKING:
     from sgaudit.aws.session import Connection
-    from tests.moto.conftest import Topology
 
 pytestmark = pytest.mark.moto
 
@@ -153,7 +152,7 @@ def test_endpoint_routes(monkeypatch: pytest.MonkeyPatch, client: Connection) ->
 
 @pytest.mark.usefixtures("topology")
 def test_pages_of_the_embedded_aws(monkeypatch: pytest.MonkeyPatch, connection: Connection) -> None:
-    """A real account, read in pages of five and one, is the same account."""
+    """An account that is read in pages of one item is the same account."""
     whole = collect(connection, TRAIN, whole_vpc=True, rule_ids=True)
     original = BaseClient._make_api_call
     tokens: list[str] = []
@@ -170,8 +169,8 @@ def test_pages_of_the_embedded_aws(monkeypatch: pytest.MonkeyPatch, connection: 
         return answer
 
     monkeypatch.setattr(BaseClient, "_make_api_call", sliced)
-    small = {name: replace(item, page_size=1) for name, item in reader.OPERATIONS.items()}
-    monkeypatch.setattr(reader, "OPERATIONS", MappingProxyType(small))
+    small = {name: replace(item, page_size=1) for name, item in OPERATIONS.items()}
+    monkeypatch.setattr("sgaudit.aws.reader.OPERATIONS", MappingProxyType(small))
 
     paged = collect(connection, TRAIN, whole_vpc=True, rule_ids=True)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,12 @@ from sgaudit.errors import EmptySelectionError
 from sgaudit.model import Family, address_text
 from sgaudit.ports import PortSet
 from sgaudit.reach import matrix
+from sgaudit.reach.causes import find as find_causes
+from sgaudit.reach.classes import classes as find_classes
+from sgaudit.reach.verdict import Verdict, verdict_on
 from sgaudit.selection import Interfaces, Selection, TagFilter, select
 from sgaudit.snapshot import parse
-from tests.judge import Network
+from tests.judge import Network, Outcome, Range
 from tests.networks import networks, random_network
 
 CLUSTER = TagFilter("cluster", ("train",))
@@ -27,6 +32,14 @@ KEPT: list[int] = json.loads(Path(__file__).with_name("seeds.json").read_text(en
 """Seeds of networks on which matrix and judge once disagreed."""
 QUICK, FULL = 150, 2500
 EXAMPLES = max(200, settings.default.max_examples if settings.default is not None else 0)
+
+ASKED: tuple[tuple[Range, ...], ...] = (
+    ((0, 65535),),
+    ((29500, 29500),),
+    ((32768, 60999),),
+    ((22, 22), (1024, 2000)),
+)
+"""Sets of ports for which verdicts are compared."""
 
 Difference = tuple[Any, ...]
 
@@ -47,29 +60,66 @@ def expected_nodes(document: Mapping[str, Any], family: str, *, everything: bool
     return sorted(out)
 
 
+def built(document: Mapping[str, Any], family: Family, which: Interfaces = Interfaces.ALL) -> matrix.Matrix:
+    """Build the matrix of every member, stopped ones too."""
+    snapshot = parse(document)
+    chosen = Selection(tags=(CLUSTER,), include_stopped=True, interfaces=which, family=family)
+    return matrix.build(snapshot, select(snapshot, chosen), family=family)
+
+
+def names_of(reach: matrix.Matrix) -> dict[int, str]:
+    """Give the interface ids of the nodes by their index."""
+    return {node.index: node.interface.interface_id for node in reach.nodes if node.interface is not None}
+
+
+def pairs_of(reach: matrix.Matrix) -> Iterator[tuple[int, int]]:
+    """Go through the ordered pairs of nodes of different instances."""
+    for one, other in permutations(reach.nodes, 2):
+        if one.instance.instance_id != other.instance.instance_id:
+            yield one.index, other.index
+
+
 def differences(document: Mapping[str, Any], *, which: Interfaces = Interfaces.ALL) -> Iterator[Difference]:
     """Compare every ordered pair, protocol and family; give what differs."""
-    snapshot, network = parse(document), Network(document)
+    network = Network(document)
     for family in Family:
-        chosen = Selection(tags=(CLUSTER,), include_stopped=True, interfaces=which, family=family)
-        built = matrix.build(snapshot, select(snapshot, chosen), family=family)
-        nodes = [(node, node.interface.interface_id) for node in built.nodes if node.interface is not None]
-        found = sorted((name, node.address) for node, name in nodes)
+        reach = built(document, family, which)
+        names = names_of(reach)
+        found = sorted((name, reach.nodes[index].address) for index, name in names.items())
         expected = expected_nodes(document, family, everything=which is Interfaces.ALL)
         if found != expected:
             yield "nodes", str(family), found, expected
         for protocol in PROTOCOLS[family]:
-            for source, one in nodes:
-                for target, other in nodes:
-                    if source is target:
-                        continue
-                    outcome = network.judge(one, other, protocol, str(family))
-                    ours = (
-                        built.open_ports(source.index, target.index, protocol).ranges,
-                        built.possible_ports(source.index, target.index, protocol).ranges,
-                    )
-                    if ours != (outcome.open, outcome.possible):
-                        yield one, other, protocol, str(family), ours, (outcome.open, outcome.possible)
+            outcomes = {
+                (one, other): network.judge(names[one], names[other], protocol, str(family))
+                for one, other in permutations(names, 2)
+            }
+            for (one, other), outcome in outcomes.items():
+                ours = (
+                    reach.open_ports(one, other, protocol).ranges,
+                    reach.possible_ports(one, other, protocol).ranges,
+                )
+                if ours != (outcome.open, outcome.possible):
+                    yield names[one], names[other], protocol, str(family), ours, (outcome.open, outcome.possible)
+            yield from other_verdicts(reach, protocol, outcomes)
+
+
+def other_verdicts(
+    reach: matrix.Matrix, protocol: str, outcomes: Mapping[tuple[int, int], Outcome]
+) -> Iterator[Difference]:
+    """Compare the verdicts on all pairs at once, for several sets of ports; give what differs."""
+    everybody = (1 << len(reach.nodes)) - 1
+    pairs = list(pairs_of(reach))
+    for ports in ASKED:
+        verdicts = reach.judge(protocol, PortSet(ports), everybody, everybody)
+        expected = {pair: outcomes[pair].verdict(ports) for pair in pairs}
+        found = {pair: str(verdicts.verdict(*pair)) for pair in pairs}
+        for pair in pairs:
+            if found[pair] != expected[pair]:
+                yield *(reach.nodes[index].address for index in pair), protocol, ports, found[pair], expected[pair]
+        counts = {str(verdict): count for verdict, count in verdicts.counts.items() if count}
+        if counts != Counter(expected.values()):
+            yield "counts", protocol, ports, counts, Counter(expected.values())
 
 
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -100,10 +150,71 @@ def test_matrix_equals_the_judge_on_thousands_of_seeds() -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize(
+    "key", ["NetworkAcls", "RouteTables", "SecurityGroups", "PrefixListEntries", "VpcPeeringConnections", "Vpcs"]
+)
+def test_what_was_not_read_is_unknown_in_every_order_of_asking(key: str, seed: int) -> None:
+    """Without a key of the snapshot every answer of one matrix, the last as the first, is that of the judge."""
+    document = {name: value for name, value in random_network(seed).items() if name != key}
+    network, reach = Network(document), built(document, Family.IPV4)
+    names = names_of(reach)
+    wrong = [
+        (protocol, names[one], names[other])
+        for protocol in ("tcp", "udp", "icmp", "50")
+        for one, other in permutations(names, 2)
+        if reach.possible_ports(one, other, protocol).ranges
+        != network.judge(names[one], names[other], protocol).possible
+    ]
+
+    assert wrong == []
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_primary_interfaces_alone_are_judged_alike(seed: int) -> None:
     """Fewer nodes make other classes; the pairs that are left are judged as before."""
     assert list(differences(random_network(seed), which=Interfaces.PRIMARY)) == []
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_nodes_of_a_class_have_the_same_open_ports(seed: int) -> None:
+    """Classes part the nodes, and no port towards or from any third node tells two of one class apart."""
+    reach = built(random_network(seed), Family.IPV4)
+    for protocol in PROTOCOLS[Family.IPV4]:
+        classes = [
+            [node.index for node in reach.nodes if row >> node.index & 1] for row in find_classes(reach, protocol)
+        ]
+
+        assert sorted(index for members in classes for index in members) == [node.index for node in reach.nodes]
+        for members in classes:
+            for one, other in permutations(members, 2):
+                for third in {node.index for node in reach.nodes} - {one, other}:
+                    for ask in (reach.open_ports, reach.possible_ports):
+                        assert ask(one, third, protocol) == ask(other, third, protocol)
+                        assert ask(third, one, protocol) == ask(third, other, protocol)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_every_pair_that_is_not_open_has_a_cause(seed: int) -> None:
+    """Causes cover just the pairs that are not open, and certain ones just those that surely are not."""
+    reach = built(random_network(seed), Family.IPV4)
+    everybody = (1 << len(reach.nodes)) - 1
+    for ports in ASKED:
+        asked = PortSet(ports)
+        causes = find_causes(reach, "tcp", asked, everybody, everybody)
+        verdicts = {
+            (one, other): verdict_on(
+                asked, reach.open_ports(one, other, "tcp"), reach.possible_ports(one, other, "tcp")
+            )
+            for one, other in pairs_of(reach)
+        }
+
+        assert {pair for cause in causes for pair in cause.examples(reach)} == {
+            pair for pair, verdict in verdicts.items() if verdict is not Verdict.OPEN
+        }
+        assert {pair for cause in causes if cause.certain for pair in cause.examples(reach)} == {
+            pair for pair, verdict in verdicts.items() if verdict in (Verdict.PARTIAL, Verdict.BLOCKED)
+        }
 
 
 def judged_pairs(document: Mapping[str, Any], protocol: str, family: str) -> dict[tuple[str, str], str]:

@@ -348,6 +348,18 @@ def test_route_table_of_a_subnet_comes_before_the_main_one(reach: Reach) -> None
     assert reach(snapshot(pair_of({}, {}), [WORLD], tables=[table("rtb-m", hole), own[0]]), "a", "b") == BLOCKED
 
 
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [({"NetworkInterfaceId": "eni-x"}, UNKNOWN), ({"NetworkInterfaceId": "eni-x", "state": "blackhole"}, BLOCKED)],
+)
+def test_local_route_may_be_replaced(reach: Reach, target: dict[str, str], expected: Decided) -> None:
+    """A route for the VPC's own block that leads elsewhere stands in the table in place of the local one."""
+    replaced = table("rtb-1")
+    replaced["Routes"] = [route("10.0.0.0/16", **target)]
+
+    assert reach(snapshot(pair_of({}, {}), [WORLD], tables=[replaced]), "a", "b") == expected
+
+
 # 5
 
 
@@ -385,6 +397,23 @@ def test_group_of_another_vpc_counts_where_it_is_carried(reach: Reach) -> None:
         ("d", "b"): BLOCKED,
         ("b", "d"): BLOCKED,
     }
+
+
+def test_group_by_name_is_that_of_the_holders_vpc(reach: Reach) -> None:
+    """A peer that is named and not numbered is the group of that name in the VPC of the row's group."""
+    nodes = [
+        node("a", "10.0.0.5", groups=["sg-m1"]),
+        node("b", "10.0.0.6", groups=["sg-b"]),
+        node("c", "10.0.0.7", groups=["sg-m2"]),
+    ]
+    rules = [
+        group("sg-m2", name="mesh", vpc="vpc-2"),
+        group("sg-m1", name="mesh"),
+        group("sg-b", ingress=[row(groups=[{"UserId": OWNER, "GroupName": "mesh"}])]),
+    ]
+    document = snapshot(nodes, rules)
+
+    assert [reach(document, "a", "b"), reach(document, "c", "b")] == [OPEN, BLOCKED]
 
 
 # 7
@@ -463,7 +492,7 @@ def test_acl_denies_what_no_entry_matches(reach: Reach, *, listed: bool) -> None
     entries = [
         *closing,
         entry(5, "allow", egress=True, protocol="6", ports=(22, 22)),
-        entry(5, "allow", egress=False, protocol="6"),
+        entry(5, "allow", egress=False, protocol="6", ports=(0, 65535)),
     ]
 
     assert reach(across(*entries), "a", "b") == only("22")
@@ -472,7 +501,7 @@ def test_acl_denies_what_no_entry_matches(reach: Reach, *, listed: bool) -> None
 def test_acl_entries_of_other_protocols_do_not_decide(reach: Reach) -> None:
     """An entry for UDP or ICMP neither stops nor admits TCP."""
     entries = [
-        entry(1, "deny", egress=True, protocol="17"),
+        entry(1, "deny", egress=True, protocol="17", ports=(0, 65535)),
         entry(2, "deny", egress=True, protocol="1", message=(-1, -1)),
         entry(3, "allow", egress=True, protocol="6", ports=(22, 22)),
         entry(4, "allow", egress=True, protocol="50"),
@@ -987,6 +1016,20 @@ def test_missing_groups_of_a_primary_interface_are_those_of_its_instance(reach: 
     ]
 
     assert reach(snapshot(nodes, [SELF]), "a", "b") == OPEN
+
+
+def test_missing_groups_of_a_second_interface_are_unknown(reach: Reach) -> None:
+    """The groups of an instance say nothing about its second interface."""
+    instances = [
+        node("a", "10.0.0.5"),
+        instance(
+            interface("b", "10.0.0.6"),
+            interface("b2", "10.0.0.7", groups=None, device=1, of="b"),
+            SecurityGroups=[{"GroupId": "sg-a"}],
+        ),
+    ]
+
+    assert reach(snapshot(instances, [SELF]), "a", "b2") == UNKNOWN
 
 
 def test_missing_default_acl_is_unknown(reach: Reach) -> None:

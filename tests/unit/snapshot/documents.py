@@ -274,3 +274,12 @@ def everything() -> Raw:
         "Denied": {"DescribeTransitGateways": "UnauthorizedOperation"},
         "PlacementGroups": [{"GroupName": "kept as it is"}],
     }
+
+
+def acl_answer(acl_id: str, subnet_id: str) -> Raw:
+    """Give a document with an ACL that guards a subnet."""
+    return {
+        "NetworkAcls": [
+            {"NetworkAclId": acl_id, "VpcId": "vpc-1", "Entries": [], "Associations": [{"SubnetId": subnet_id}]}
+        ]
+    }

@@ -72,7 +72,7 @@ INTERFACE_READINGS: list[tuple[str, Raw, dict[str, Any]]] = [
     ("groups empty", {"Groups": []}, {"groups": ()}),
     ("a group twice", {"Groups": [{"GroupId": "sg-2"}, {"GroupId": "sg-2"}]}, {"groups": ("sg-2",)}),
     ("a name that nothing resolves", {"Groups": [{"GroupId": "sg-2"}, {"GroupName": "x"}]}, {"groups": None}),
-    ("no address", {"PrivateIpAddresses": [], "InterfaceType": "efa-only"}, {"ipv4": (), "ipv6": ()}),
+    ("no address", {"PrivateIpAddresses": [], "InterfaceType": "efa-only"}, {"interface_type": "efa-only"}),
     ("empty address", {"PrivateIpAddress": ""}, {"ipv4": ()}),
     ("null address", {"PrivateIpAddress": None, "PrivateIpAddresses": None}, {"ipv4": ()}),
     ("only the short form", {"PrivateIpAddress": "10.0.0.1"}, {"ipv4": ("10.0.0.1",)}),
@@ -341,8 +341,10 @@ ERRORS: list[tuple[Any, str]] = [
     ),
     (
         alone(PrivateIpAddresses=[{"PrivateIpAddress": "2001:db8::1"}]),
-        "net.json: NetworkInterfaces[1].PrivateIpAddresses[0].PrivateIpAddress: "
-        'expected an IPv4 address, got "2001:db8::1"',
+        (
+            "net.json: NetworkInterfaces[1].PrivateIpAddresses[0].PrivateIpAddress: "
+            'expected an IPv4 address, got "2001:db8::1"'
+        ),
     ),
     (
         alone(Ipv6Addresses=[{"Ipv6Address": "fe80::1%eth0"}]),
@@ -351,8 +353,10 @@ ERRORS: list[tuple[Any, str]] = [
     (alone(Ipv6Addresses={}), "net.json: NetworkInterfaces[1].Ipv6Addresses: expected a list, got an object"),
     (
         alone(Ipv4Prefixes=[{"Ipv4Prefix": "10.0.0.0"}]),
-        "net.json: NetworkInterfaces[1].Ipv4Prefixes[0].Ipv4Prefix: "
-        'expected an IPv4 CIDR block such as 10.0.0.0/8, got "10.0.0.0"',
+        (
+            "net.json: NetworkInterfaces[1].Ipv4Prefixes[0].Ipv4Prefix: "
+            'expected an IPv4 CIDR block such as 10.0.0.0/8, got "10.0.0.0"'
+        ),
     ),
     (alone(Groups={}), "net.json: NetworkInterfaces[1].Groups: expected a list, got an object"),
     (alone(Groups=["sg-1"]), 'net.json: NetworkInterfaces[1].Groups[0]: expected an object, got "sg-1"'),
@@ -370,8 +374,10 @@ ERRORS: list[tuple[Any, str]] = [
     (alone(Association=["1"]), "net.json: NetworkInterfaces[1].Association: expected an object, got a list"),
     (
         alone(ConnectionTrackingConfiguration={"TcpEstablishedTimeout": "350"}),
-        "net.json: NetworkInterfaces[1].ConnectionTrackingConfiguration.TcpEstablishedTimeout: "
-        'expected a whole number, got "350"',
+        (
+            "net.json: NetworkInterfaces[1].ConnectionTrackingConfiguration.TcpEstablishedTimeout: "
+            'expected a whole number, got "350"'
+        ),
     ),
     (alone(TagSet=[1]), "net.json: NetworkInterfaces[1].TagSet[0]: expected an object, got 1"),
     (
@@ -380,8 +386,10 @@ ERRORS: list[tuple[Any, str]] = [
     ),
     (
         alone(SourceDestCheck="\x1b]0;title\x07\x7f\x9b\u202e"),
-        "net.json: NetworkInterfaces[1].SourceDestCheck: expected true or false, "
-        'got "\\u001b]0;title\\u0007\\u007f\\u009b\\u202e"',
+        (
+            "net.json: NetworkInterfaces[1].SourceDestCheck: expected true or false, "
+            'got "\\u001b]0;title\\u0007\\u007f\\u009b\\u202e"'
+        ),
     ),
     (
         alone(SourceDestCheck="x" * 100),
@@ -401,8 +409,10 @@ ERRORS: list[tuple[Any, str]] = [
     ),
     (
         {"Reservations": [*instance()["Reservations"], *instance(VpcId="vpc-2")["Reservations"]]},
-        "net.json: Reservations[1].Instances[0]: i-1 is described twice, and differently at "
-        "net.json: Reservations[0].Instances[0]",
+        (
+            "net.json: Reservations[1].Instances[0]: i-1 is described twice, and differently at "
+            "net.json: Reservations[0].Instances[0]"
+        ),
     ),
 ]
 
