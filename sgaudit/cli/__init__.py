@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "scan": "Judge a cluster and name what blocks it.",
     "matrix": "Show the exact open ports of every pair.",
+    "explain": "Follow packets between two members, hop by hop.",
     "snapshot": "Save what AWS says, to judge it later or elsewhere.",
     "policies": "List, explain and check policies.",
     "demo": "Diagnose a broken cluster on an embedded AWS.",

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Traffic = tuple[tuple[str, PortSet], ...]
 """Protocols and the ports of each that are asked about together."""
 
+CHUNK = 8
+"""Filters whose joined members are remembered together."""
 EVERY_OTHER_PROTOCOL = "other"
 """Stands for the protocols that no rule names: only an all-protocol permission admits them."""
 
@@ -189,6 +191,7 @@ class Admission:
     always: int
     """The targets that admit every node."""
     _known: dict[tuple[str, ...], int] = field(default_factory=dict, repr=False)
+    _parts: dict[tuple[int, tuple[str, ...]], int] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, rows: Iterable[tuple[int, int]], nodes: Nodes) -> Admission:
@@ -205,7 +208,18 @@ class Admission:
         found = self._known.get(column)
         if found is None:
             found = self.always
-            for members in compress(self.members, map(int, column)):
-                found |= members
+            for place in range(0, len(column), CHUNK):
+                found |= self._part(place, column[place : place + CHUNK])
             self._known[column] = found
+        return found
+
+    def _part(self, place: int, column: tuple[str, ...]) -> int:
+        """Join the members behind a few filters; most columns repeat the same few ways to do so."""
+        key = (place, column)
+        found = self._parts.get(key)
+        if found is None:
+            found = 0
+            for members in compress(self.members[place : place + CHUNK], map(int, column)):
+                found |= members
+            self._parts[key] = found
         return found

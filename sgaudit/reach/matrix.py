@@ -16,7 +16,7 @@ from sgaudit.model import Family, PrefixListPeer
 from sgaudit.ports import ALL, CLIENT_PORTS, NONE, PortSet
 from sgaudit.reach.filters import EVERY_OTHER_PROTOCOL, Filters
 from sgaudit.reach.network_acls import AclFilters
-from sgaudit.reach.nodes import Nodes, indexes_of
+from sgaudit.reach.nodes import Nodes, indexes_of, shared
 from sgaudit.reach.routes import Leads, RouteFilters
 from sgaudit.reach.security_groups import GroupFilters
 from sgaudit.reach.verdict import Verdicts
@@ -139,7 +139,7 @@ class Matrix:
         ways = [way.rows(ask, traffic, wanted) for way in self.hopeful_ways]
         rows = ways[0]
         for way in ways[1:]:
-            rows = [one | other for one, other in zip(rows, way, strict=True)]
+            rows = shared(lambda one, other: one | other, rows, way)
         return self._with_unseen(rows)
 
     @property
@@ -166,12 +166,12 @@ class Matrix:
         left = [0] * len(wanted)
         for part in traffic:
             ceiling = self._possible_rows(lambda steps, ports: steps.some(ports), (part,), wanted)
-            left = [have | want & top for have, want, top in zip(left, wanted, ceiling, strict=True)]
+            left = shared(lambda have, want, top: have | want & top, left, wanted, ceiling)
         found = [0] * len(left)
         for protocol, port in self._samples(traffic) if any(left) else ():
             rows = self._possible_rows(_at(port), ((protocol, PortSet.single(port)),), left)
-            found = [have | row & want for have, row, want in zip(found, rows, left, strict=True)]
-            left = [want & ~row for want, row in zip(left, rows, strict=True)]
+            found = shared(lambda have, row, want: have | row & want, found, rows, left)
+            left = shared(lambda want, row: want & ~row, left, rows)
             if not any(left):
                 break
         return found

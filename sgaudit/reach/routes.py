@@ -150,10 +150,8 @@ class RouteFilters:
             case RouteTarget.LOCAL:
                 own = targets & self.nodes.by_vpc.get(vpc_id, 0)
                 return {"direct": own, "dropped": targets & ~own}
-            case RouteTarget.MIDDLEBOX:
-                return {"middlebox": targets}
-            case RouteTarget.NAT_GATEWAY:
-                own = targets & self.nodes.by_vpc.get(vpc_id, 0)
+            case RouteTarget.MIDDLEBOX | RouteTarget.NAT_GATEWAY:
+                own = targets if route.target is RouteTarget.MIDDLEBOX else targets & self.nodes.by_vpc.get(vpc_id, 0)
                 return {"middlebox": own, "unknown": targets & ~own}
             case RouteTarget.PEERING:
                 return self._over_peering(route, targets, vpc_id)

@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from sgaudit.reach.matrix import Matrix
     from sgaudit.reach.nodes import Node
 
+NEAREST = (
+    Miss.LOST,
+    Miss.STALE,
+    Miss.NOT_CARRIED,
+    Miss.NOT_LISTED,
+    Miss.ADDRESS,
+    Miss.FAMILY,
+    Miss.PORTS,
+    Miss.PROTOCOL,
+)
+"""What tells more about why something does not pass comes first."""
+
 
 class GroupHop:
     """What the groups of one end say to the other end."""
@@ -100,7 +112,9 @@ class GroupHop:
             if not self._decides(permission) and (misses := tuple(self._misses(permission, missing)))
         ]
         fewest = min((len(item.misses) for item in found), default=0)
-        return [item for item in found if len(item.misses) == fewest]
+        return sorted(
+            (item for item in found if len(item.misses) == fewest), key=lambda item: NEAREST.index(item.misses[-1])
+        )
 
     def _misses(self, permission: Permission, missing: PortSet) -> Iterator[Miss]:
         if not permission.admitted(self.protocol):

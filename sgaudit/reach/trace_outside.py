@@ -90,11 +90,13 @@ def hops(matrix: Matrix, one: Node, other: Node, protocol: str, asked: PortSet) 
         yield acl(Layer.ACL_OUT)
         yield from _way(matrix, inside, outside, asked, near=near, back=False)
         yield acl(Layer.RETURN_IN)
-    else:
-        yield acl(Layer.ACL_IN)
-        yield groups
-        yield acl(Layer.RETURN_OUT)
-        yield from _way(matrix, inside, outside, asked, near=near, back=True)
+        return
+    route, *ends_hops = _way(matrix, inside, outside, asked, near=near, back=True)
+    yield from ends_hops
+    yield acl(Layer.ACL_IN)
+    yield groups
+    yield acl(Layer.RETURN_OUT)
+    yield route
 
 
 def _same_subnet(matrix: Matrix, subnet_id: str, outside: Node) -> bool:
@@ -105,7 +107,7 @@ def _same_subnet(matrix: Matrix, subnet_id: str, outside: Node) -> bool:
 
 
 def _way(matrix: Matrix, inside: Node, outside: Node, asked: PortSet, *, near: bool, back: bool) -> Iterator[Hop]:
-    """Ask the route table, and what else the way that it shows depends on."""
+    """Ask the route table, then what else the way that it shows depends on."""
     layer = Layer.RETURN_ROUTE if back else Layer.ROUTE
     code, blamed, best, resource = _judge(matrix, inside, outside)
     if near:

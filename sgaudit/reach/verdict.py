@@ -94,20 +94,26 @@ class Verdicts:
 
         Without `some`, whatever is surely not open on every port counts as blocked.
         """
-        grouped: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+        # Rows are large numbers: told apart by identity first, as the nodes of a class share theirs.
+        alike: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+        partly = some or [0] * len(nodes)
         for index in indexes_of(sources):
-            grouped[opened[index], hopeful[index], some[index] if some else 0].append(index)
+            alike[id(opened[index]), id(hopeful[index]), id(partly[index])].append(index)
+        grouped: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+        for indexes in alike.values():
+            first = indexes[0]
+            grouped[opened[first], hopeful[first], partly[first]] += indexes
         return cls(
             nodes,
             tuple(
                 Row(
                     bits_of(indexes),
                     targets & surely,
-                    targets & partly & ~maybe,
-                    targets & ~maybe & ~partly,
+                    targets & on_some & ~maybe,
+                    targets & ~maybe & ~on_some,
                     targets & maybe & ~surely,
                 )
-                for (surely, maybe, partly), indexes in grouped.items()
+                for (surely, maybe, on_some), indexes in grouped.items()
             ),
         )
 

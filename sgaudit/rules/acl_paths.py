@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sgaudit.reach.causes import Layer
-from sgaudit.reach.network_acls import deciding_entry
+from sgaudit.reach.network_acls import entries_for
 from sgaudit.rules import words
 from sgaudit.rules.finding import Finding, Resource
 
@@ -46,7 +46,7 @@ def _finding(context: Context, stop: Stop, acl: NetworkAcl, rule: str) -> Findin
     entries = _deciding(context, cause, acl, egress=egress)
     direction, preposition = ("egress", "to") if egress else ("ingress", "from")
     message = (
-        f"The {direction} entries of {label} (subnet {subnets}) stop {what} {preposition} {there}"
+        f"The {direction} entries of {label} at {subnets} stop {what} {preposition} {there}"
         f" ({_said(entries)}); {words.number(pairs, 'pair')} can't connect."
     )
     if answer:
@@ -54,7 +54,7 @@ def _finding(context: Context, stop: Stop, acl: NetworkAcl, rule: str) -> Findin
     return Finding(
         rule=rule,
         severity=stop.severity,
-        title=f"{label} lets {'no answer' if answer else 'not all'} {'out' if egress else 'in'}: {missing} stopped",
+        title=f"{acl.tags.get('Name') or acl.acl_id} stops {what} {preposition} {words.members_title(matrix, outside)}",
         message=message,
         remedy=(
             f"Add to {label} an {direction} entry that allows {missing} {preposition} "
@@ -70,7 +70,7 @@ def _finding(context: Context, stop: Stop, acl: NetworkAcl, rule: str) -> Findin
             "protocol": cause.protocol,
             "missing": str(cause.missing),
             "entries": [entry.number if entry else "default deny" for entry in entries],
-            "members_inside": [node.instance.instance_id for node in words.members_of(matrix, inside)[:20]],
+            "members_inside": words.member_ids(matrix, inside),
             "needs": list(stop.needs),
         },
         identity=(
@@ -90,15 +90,20 @@ def _ends(cause: Cause) -> tuple[int, int]:
 
 
 def _deciding(context: Context, cause: Cause, acl: NetworkAcl, *, egress: bool) -> list[AclEntry | None]:
-    """List the entries that decide on the first missing port of each range, for each address at the other end."""
-    matrix = context.matrix
+    """List the entries that decide on the first missing port of each range, for some address at the other end."""
+    nodes = context.matrix.node_set
     protocol = cause.protocol if cause.protocol != "all" else "tcp"
     found: dict[AclEntry | None, None] = {}
     for low, _ in cause.missing.ranges:
-        for node in matrix.node_set.pick(_ends(cause)[1]):
-            if node.value is not None and len(found) < MOST_ENTRIES:
-                found[deciding_entry(acl, matrix.family, protocol, low, node.value, egress=egress)] = None
-    return [entry for entry in found if entry is None or not entry.allow]
+        undecided = _ends(cause)[1]
+        for entry in entries_for(acl, nodes.family, egress=egress):
+            matched = nodes.within(entry.cidr) & undecided if low in entry.matched(protocol) else 0
+            undecided &= ~matched
+            if matched and not entry.allow:
+                found[entry] = None
+        if undecided:
+            found[None] = None
+    return list(found)[:MOST_ENTRIES]
 
 
 def _said(entries: list[AclEntry | None]) -> str:

@@ -10,19 +10,22 @@ from sgaudit.model import Snapshot
 from sgaudit.ports import CLIENT_PORTS, PortSet
 from sgaudit.reach.matrix import build
 from sgaudit.reach.verdict import Verdict, member_counts
-from sgaudit.rules import check
+from sgaudit.rules import RULES, check, ordered
 from sgaudit.rules.context import Context
-from sgaudit.rules.finding import Finding
+from sgaudit.rules.finding import Finding, Rule
+from sgaudit.rules.suppress import Accepted, suppress
 from sgaudit.selection import Selection
 from sgaudit.severity import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sgaudit.config.baseline import Known
     from sgaudit.model import Member
     from sgaudit.policy.model import Requirements
 
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE = 0, 1, 4
+NOTHING_ACCEPTED = Accepted()
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Audit:
     selection: Selection
     context: Context
     findings: tuple[Finding, ...]
+    gone: tuple[Known, ...] = ()
+    """What the baseline knows and nothing finds any more."""
 
     @property
     def snapshot(self) -> Snapshot:
@@ -98,6 +103,8 @@ def audit(
     requirements: Requirements,
     *,
     client_ports: PortSet = CLIENT_PORTS,
+    rules: Sequence[Rule] = RULES,
+    accepted: Accepted = NOTHING_ACCEPTED,
 ) -> Audit:
     """
     Judge a cluster.
@@ -108,7 +115,13 @@ def audit(
         members: the members, from `selection.select`.
         requirements: what they need, from `policy.resolve`.
         client_ports: the ports from which members dial.
+        rules: what to look for.
+        accepted: the findings that somebody accepted.
+
+    Raises:
+        InternalError: a rule crashed.
     """
     matrix = build(snapshot, members, family=selection.family, client_ports=client_ports)
     context = Context(snapshot, matrix, requirements)
-    return Audit(selection, context, check(context))
+    outcome = suppress(check(context, rules), accepted, {rule.id for rule in rules})
+    return Audit(selection, context, ordered(outcome.findings), outcome.gone)

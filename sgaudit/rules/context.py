@@ -114,6 +114,17 @@ class Context:
         """The verdicts on all pairs, by all that is required of them."""
         return together(self.matrix.node_set, [judged.verdicts for judged in self.judged])
 
+    def mutual(self, requirement: Requirement) -> Sequence[int]:
+        """Tell for each node the others with which a requirement over IP surely holds both ways."""
+        key = (requirement.protocol, requirement.ports)
+        if key not in self._mutual:
+            self._mutual[key] = self.matrix.mutual(*key)
+        return self._mutual[key]
+
+    @cached_property
+    def _mutual(self) -> dict[tuple[Protocol, PortSet], list[int]]:
+        return {}
+
     @cached_property
     def meshes(self) -> tuple[Judged, ...]:
         """The requirements over IP that are about every pair of some members, both ways."""

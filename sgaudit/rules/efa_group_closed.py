@@ -164,7 +164,9 @@ def _belief(context: Context, groups: GroupSet, directions: tuple[str, ...]) -> 
                 for row in rows
                 if row.protocol == ALL_PROTOCOLS and not isinstance(row.peer, GroupPeer)
             ]
-    said = f"The {words.listed(words.unique(blocks))} does not count" if blocks else "No CIDR block would count"
+    blocks = words.unique(blocks)
+    said = f"The {words.listed(blocks)} {words.verb(len(blocks), 'does', 'do')} not count"
+    said = said if blocks else "No CIDR block would count"
     return f"{said}: EFA addresses are neither IPv4 nor IPv6, so only a security group as peer admits them."
 
 

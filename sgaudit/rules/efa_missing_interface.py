@@ -35,8 +35,8 @@ def check(context: Context) -> Iterator[Finding]:
         severity=max((judged.requirement.severity for judged in context.over_efa), key=lambda item: item.rank),
         title=f"{words.number(len(members), 'member')} without an EFA interface",
         message=(
-            f"{words.sentence(words.members_label(matrix, lacking))} ({words.listed(types)}) "
-            f"{'has' if len(members) == 1 else 'have'} no interface of type efa or efa-only; "
+            f"{words.sentence(words.members_label(matrix, lacking))}, of {words.listed(types) or 'unknown type'}, "
+            f"{words.verb(len(members), 'has', 'have')} no interface of type efa or efa-only; "
             f"{words.number(pairs, 'pair')} can't connect over EFA."
         ),
         remedy=(

@@ -11,8 +11,12 @@ from sgaudit.rules.finding import Finding, Resource
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sgaudit.reach.causes import Cause
     from sgaudit.reach.nodes import GroupSet
     from sgaudit.rules.context import Context, Stop
+
+
+DEFAULT_GROUP = "default"
 
 
 def stops(context: Context, *, partly: bool) -> Iterator[Stop]:
@@ -25,38 +29,17 @@ def stops(context: Context, *, partly: bool) -> Iterator[Stop]:
 
 def finding(context: Context, stop: Stop, rule: str) -> Finding:
     """Tell which group lacks which permission, for whom."""
-    cause, matrix, snapshot = stop.cause, context.matrix, context.snapshot
+    cause, matrix = stop.cause, context.matrix
     ingress = cause.layer is Layer.INGRESS
+    peers, holders = (cause.sources(), cause.targets()) if ingress else (cause.targets(), cause.sources())
+    direction, preposition = ("ingress", "from") if ingress else ("egress", "to")
     pairs = cause.count(matrix)
-    peers = cause.sources() if ingress else cause.targets()
-    holders = cause.targets() if ingress else cause.sources()
-    traffic = words.traffic(cause.protocol, cause.missing)
-    holder = words.groups_label(snapshot, cause.groups)
-    toward = words.members_label(matrix, peers)
-    way, preposition = ("in", "from") if ingress else ("out", "to")
-    title = (
-        f"{holder} lets {traffic} {way} {preposition} too few"
-        if cause.partly
-        else (f"{holder} lets no {traffic} {way}")
-    )
-    direction = "ingress" if ingress else "egress"
-    message = (
-        f"{words.members_label(matrix, holders).capitalize()} behind {holder}: no {direction} permission admits "
-        f"{traffic} {preposition} {toward}; {words.number(pairs, 'pair')} can't connect."
-    )
-    if cause.partly:
-        message = message.replace("no ", "other needed ports are open, but no ", 1)
-    if cause.lost_reference:
-        message += (
-            " A permission with a group as peer is there, but routes lead through a middlebox, and behind one "
-            "only CIDR blocks and prefix lists count."
-        )
     return Finding(
         rule=rule,
         severity=stop.severity,
-        title=title,
-        message=message,
-        remedy=_remedy(context, stop, peers, direction=direction, preposition=preposition),
+        title=_title(context, cause, peers, preposition),
+        message=_message(context, cause, peers, f"{words.number(pairs, 'pair')} can't connect"),
+        remedy=_remedy(context, cause, holders, peers),
         resource=_resource(context, cause.groups),
         pairs=pairs,
         examples=context.examples(cause, cause.missing),
@@ -65,7 +48,7 @@ def finding(context: Context, stop: Stop, rule: str) -> Finding:
             "security_groups": list(cause.groups or ()),
             "protocol": cause.protocol,
             "missing": str(cause.missing),
-            "peers": [node.instance.instance_id for node in words.members_of(matrix, peers)[:20]],
+            "peers": words.member_ids(matrix, peers),
             "peer_groups": sorted({group for groups in _group_sets(context, peers) for group in groups or ()}),
             "needs": list(stop.needs),
             "behind_middlebox": cause.lost_reference,
@@ -80,6 +63,42 @@ def finding(context: Context, stop: Stop, rule: str) -> Finding:
     )
 
 
+def _title(context: Context, cause: Cause, peers: int, preposition: str) -> str:
+    known = context.snapshot.security_groups or {}
+    names = [known[group].name if group in known else group for group in cause.groups or ()]
+    holder = " + ".join(names) or "an interface without security groups"
+    traffic = words.traffic(cause.protocol, cause.missing)
+    some = "not all needed ports" if cause.partly else f"no {traffic}"
+    return f"{holder} admits {some} {preposition} {words.members_title(context.matrix, peers)}"
+
+
+def _message(context: Context, cause: Cause, peers: int, outcome: str) -> str:
+    direction, preposition = ("ingress", "from") if cause.layer is Layer.INGRESS else ("egress", "to")
+    holder = words.groups_label(context.snapshot, cause.groups)
+    traffic = words.traffic(cause.protocol, cause.missing)
+    toward = f"{preposition} {words.members_label(context.matrix, peers)}"
+    if not cause.groups:
+        text = f"An interface with {holder} lets nothing pass {toward}; {outcome}."
+    elif cause.partly:
+        text = f"The {direction} permissions of {holder} leave out {traffic} {toward}; {outcome}."
+    else:
+        text = f"No {direction} permission of {holder} admits {traffic} {toward}; {outcome}."
+    if cause.lost_reference:
+        text += (
+            " A permission with a group as peer is there, but routes lead through a middlebox, and behind one "
+            "only CIDR blocks and prefix lists count."
+        )
+    elif _shared_group(context, cause, peers):
+        text += " Being in the same group grants nothing by itself."
+    return text
+
+
+def _shared_group(context: Context, cause: Cause, peers: int) -> str | None:
+    """Tell the group of the holder that all the peers carry as well."""
+    shared = words.common_groups(context.matrix, peers)
+    return next((group for group in shared if group in (cause.groups or ())), None)
+
+
 def _group_sets(context: Context, nodes: int) -> list[GroupSet]:
     return [groups for groups, carriers in context.matrix.node_set.by_group_set.items() if carriers & nodes]
 
@@ -92,28 +111,37 @@ def _resource(context: Context, groups: GroupSet) -> Resource:
     return Resource("security-group", max(groups, key=lambda group: (carriers[group].bit_count(), group)))
 
 
-def _remedy(context: Context, stop: Stop, peers: int, *, direction: str, preposition: str) -> str:
-    cause, snapshot = stop.cause, context.snapshot
+def _remedy(context: Context, cause: Cause, holders: int, peers: int) -> str:
+    snapshot, matrix = context.snapshot, context.matrix
+    direction, preposition = ("ingress", "from") if cause.layer is Layer.INGRESS else ("egress", "to")
     traffic = words.traffic(cause.protocol, cause.missing)
     if not cause.groups:
         return "Put a security group with the cluster's permissions on these interfaces."
-    if cause.lost_reference:
-        return (
-            f"Add to {words.groups_label(snapshot, cause.groups)} an {direction} permission for {traffic} "
-            f"{preposition} the other subnet's CIDR block, or route around the middlebox."
-        )
-    shared = words.common_groups(context.matrix, peers)
-    ours = next((group for group in shared if group in cause.groups), None)
-    if ours is not None:
-        return (
-            f"Add to {words.group_label(snapshot, ours)} an {direction} permission for {traffic} "
-            f"{preposition} the group itself."
-        )
     holder = words.group_label(snapshot, _resource(context, cause.groups).id)
-    if shared:
-        other = words.group_label(snapshot, shared[0])
-        return f"Add to {holder} an {direction} permission for {traffic} {preposition} {other}."
-    return (
-        f"Add to {holder} {direction} permissions for {traffic} {preposition} the groups of these members, "
-        "or put one common group with a permission for itself on all members."
+    add = f"dd to {holder} an {direction} permission for {traffic} {preposition}"
+    if cause.lost_reference:
+        return f"A{add} the other subnet's CIDR block, or route around the middlebox."
+    ours = _shared_group(context, cause, peers)
+    if ours is not None:
+        holder = words.group_label(snapshot, ours)
+        return f"Add to {holder} an {direction} permission for {traffic} {preposition} the group itself."
+    shared = words.common_groups(matrix, peers)
+    other = words.group_label(snapshot, shared[0]) if shared else "the groups of these members"
+    for group, lacking in ((cause.groups, peers), (shared, holders)):
+        mesh = next((item for item in group if _is_mesh(context, cause, item)), None)
+        if mesh is not None:
+            label, whom = words.group_label(snapshot, mesh), words.members_label(matrix, lacking)
+            return f"Put {label}, which admits its own members, on {whom}; or a{add} {other}."
+    return f"A{add} {other}, or put one group with a permission for itself on all members."
+
+
+def _is_mesh(context: Context, cause: Cause, group: str) -> bool:
+    """Tell whether a group lets its carriers reach one another on what is missing here."""
+    matrix = context.matrix
+    carriers = matrix.node_set.by_group[group]
+    known = (context.snapshot.security_groups or {}).get(group)
+    # Nothing should be added to a VPC's default group, nor anybody be put into it (Security Hub EC2.2).
+    return (known is None or known.name != DEFAULT_GROUP) and all(
+        not carriers & ~matrix.sure.groups.steps((group,), cause.protocol, egress=egress).every(cause.missing, carriers)
+        for egress in (True, False)
     )

@@ -15,7 +15,7 @@ from sgaudit.rules.outside import invited
 from sgaudit.severity import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sgaudit.policy.model import ExposureRequirement
     from sgaudit.reach.exposure import Face, Outside
@@ -113,19 +113,17 @@ def hits(context: Context, group_id: str, questions: Sequence[Question], zone: Z
     """Find everything that one group lets in from a zone."""
     found: list[Hit] = []
     for outside in context.outside.values():
-        faces: dict[tuple[str, str, bool, tuple[int, ...]], list[tuple[Face, Sequence[str]]]] = defaultdict(list)
+        crowds = (outside.crowd,) if zone is Zone.WORLD else (outside.crowd, outside.others)
+        searches = [search for crowd in crowds if (search := _Search(context, outside, crowd, group_id, zone)).rows]
+        if not searches:
+            continue
+        faces: dict[Face, list[str]] = defaultdict(list)
         for face, instance_ids in outside.faces.items():
             if (group_id in face.groups) if face.groups is not None else not group_id:
-                faces[face.subnet_id, face.vpc_id, face.public, face.parts].append((face, instance_ids))
-        crowds = (outside.crowd,) if zone is Zone.WORLD else (outside.crowd, outside.others)
-        for crowd in crowds:
-            search = _Search(context, outside, crowd, group_id, zone)
-            if not search.rows:
-                continue
-            for same in faces.values():
-                ids = [instance_id for _, instance_ids in same for instance_id in instance_ids]
-                for question in questions:
-                    found += search.ask(question, same[0][0], ids)
+                faces[replace(face, groups=(group_id,))] += instance_ids
+        for search in searches:
+            for question in questions:
+                found += search.ask(question, faces)
     return found
 
 
@@ -171,38 +169,47 @@ class _Search:
         return self.crowd is not self.outside.crowd
 
     def _rows(self) -> Iterator[Row]:
+        zone = self.outside.world if self.zone is Zone.WORLD else self.crowd.nodes.everyone
         group = (self.context.snapshot.security_groups or {}).get(self.group_id)
         if group is None:
             if not self.by_group:
-                yield None, self.crowd.nodes.everyone, 0
+                yield None, zone, 0
             return
         maybe, surely = self.crowd.groups(possible=True), self.crowd.groups(possible=False)
         for permission in group.ingress:
             if isinstance(permission.peer, GroupPeer) is not self.by_group:
                 continue
-            if found := maybe.matched(permission.peer):
+            if found := maybe.matched(permission.peer) & zone:
                 yield permission, found, surely.matched(permission.peer)
 
-    def ask(self, question: Question, face: Face, instance_ids: Sequence[str]) -> Iterator[Hit]:
-        if question.members is not None and not self._concerns(question.members, face):
+    def ask(self, question: Question, faces: Mapping[Face, Sequence[str]]) -> Iterator[Hit]:
+        rows = [
+            (protocol, ports, row)
+            for protocol, wanted in question.ports
+            for row in self.rows
+            if (ports := wanted & (ALL if row[0] is None else row[0].admitted(protocol)))
+        ]
+        if not rows:
             return
-        among = self._among(question, face)
-        if not among:
-            return
-        for protocol, wanted in question.ports:
-            for permission, maybe, surely in self.rows:
-                ports = wanted & (ALL if permission is None else permission.admitted(protocol))
-                if ports and maybe & among:
-                    row = permission, maybe & among, surely & among
-                    yield from self._hits(question, face, instance_ids, row, (protocol, ports))
+        base = self.crowd.within(question.sources) & ~self.crowd.within(question.except_sources)
+        for face, instance_ids in faces.items():
+            if question.members is not None and not self._concerns(question.members, face):
+                continue
+            among = self._among(base, question, face)
+            if not among:
+                continue
+            guests = {protocol: self._invited(face, protocol) for protocol, _ in question.ports}
+            for protocol, ports, (permission, maybe, surely) in rows:
+                if asking := maybe & among:
+                    row = permission, asking, surely & among
+                    yield from self._hits(question, face, instance_ids, row, (protocol, ports, guests[protocol]))
 
     def _concerns(self, members: frozenset[str], face: Face) -> bool:
         if len(members) >= len(self.outside.members):
             return True
         return any(self.outside.parts[index] == members for index in face.parts)
 
-    def _among(self, question: Question, face: Face) -> int:
-        found = self.crowd.within(question.sources) & ~self.crowd.within(question.except_sources)
+    def _among(self, found: int, question: Question, face: Face) -> int:
         if self.by_group:
             return found
         local = self.outside.local(face.vpc_id)
@@ -213,16 +220,15 @@ class _Search:
         return found & ~self.outside.home if question.severity is Severity.NOTE else found
 
     def _hits(
-        self, question: Question, face: Face, instance_ids: Sequence[str], row: Row, traffic: tuple[str, PortSet]
+        self, question: Question, face: Face, instance_ids: Sequence[str], row: Row, traffic: tuple[str, PortSet, Steps]
     ) -> Iterator[Hit]:
         permission, maybe, surely = row
-        protocol, ports = traffic
+        protocol, ports, invited_steps = traffic
         place = (face.subnet_id, face.vpc_id)
         sure_border = self.crowd.border(*place, protocol, possible=False)
         someone = self.crowd.nodes.everyone if self.by_group else self.outside.inhabited
-        invited = self._invited(face, protocol)
         for start, end, passed in self.crowd.border(*place, protocol, possible=True).clip(ports):
-            for low, high, guests in invited.clip(PortSet(((start, end),))):
+            for low, high, guests in invited_steps.clip(PortSet(((start, end),))):
                 asking = maybe & someone & ~guests
                 found = asking & passed
                 if not found:
@@ -249,11 +255,12 @@ class _Search:
 
     def _invited(self, face: Face, protocol: str) -> Steps:
         """Tell whom the policies' needs admit by name."""
-        rows = []
         matched = self.crowd.groups(possible=False).matched
-        for item in invited(self.context.requirements):
-            if item.protocol in (protocol, Protocol.ALL) and self._concerns(item.members, face):
-                rows.append((ALL if item.protocol is Protocol.ALL else item.ports, matched(item.peer)))
+        rows = [
+            (ALL if item.protocol is Protocol.ALL else item.ports, matched(item.peer))
+            for item in invited(self.context.requirements)
+            if item.protocol in (protocol, Protocol.ALL) and self._concerns(item.members, face)
+        ]
         return Steps.union(rows) if any(ports and nodes for ports, nodes in rows) else Steps()
 
     def _lead(self, face: Face, found: int) -> tuple[str, tuple[str, ...]]:
@@ -279,9 +286,10 @@ class _Search:
                 if self.group_id
                 else "which groups they carry"
             )
-        elif isinstance(permission.peer, PrefixListPeer):
-            if permission.peer.prefix_list_id not in snapshot.prefix_lists:
-                yield f"prefix list {permission.peer.prefix_list_id} (GetManagedPrefixListEntries)"
+        elif (
+            isinstance(permission.peer, PrefixListPeer) and permission.peer.prefix_list_id not in snapshot.prefix_lists
+        ):
+            yield f"prefix list {permission.peer.prefix_list_id} (GetManagedPrefixListEntries)"
         if snapshot.network_acl(face.subnet_id, face.vpc_id) is None:
             yield f"the network ACL of {face.subnet_id} (DescribeNetworkAcls)"
         elif face.subnet_id not in (snapshot.subnets or {}):

@@ -24,10 +24,10 @@ def check(context: Context) -> Iterator[Finding]:
     if not meshes or all(not judged.verdicts.failing for judged in meshes) or matrix.node_set.unseen:
         return
     found = islands(matrix, [matrix.mutual(mesh.requirement.protocol, mesh.requirement.ports) for mesh in meshes])
-    sizes = sorted((len(words.members_of(matrix, island)) for island in found), reverse=True)
+    sizes = sorted((words.count_members(matrix, island) for island in found), reverse=True)
     if len(found) < 2 or sizes[0] < 2:
         return
-    small = [island for island in found if len(words.members_of(matrix, island)) < sizes[0]] or found[1:]
+    small = [island for island in found if words.count_members(matrix, island) < sizes[0]] or found[1:]
     names = [words.members_label(matrix, island) for island in small]
     yield Finding(
         rule=RULE.id,
@@ -38,12 +38,10 @@ def check(context: Context) -> Iterator[Finding]:
             f"Outside the largest: {words.listed(names, 4)}."
         ),
         remedy="Cure the findings on the paths between the islands; they name the groups and network ACLs.",
-        resource=Resource("instance", words.members_of(matrix, small[0])[0].instance.instance_id),
+        resource=Resource("instance", words.members_of(matrix, small[0], 1)[0].instance.instance_id),
         pairs=sum(sizes) ** 2 - sum(size * size for size in sizes),
         evidence={
-            "islands": [
-                [node.instance.instance_id for node in words.members_of(matrix, island)[:50]] for island in found[:20]
-            ],
+            "islands": [words.member_ids(matrix, island, 50) for island in found[:20]],
             "sizes": sizes,
         },
         identity=(),

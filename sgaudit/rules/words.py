@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sgaudit.model import ALL_PROTOCOLS
+from sgaudit.model import ALL_PROTOCOLS, Family
 from sgaudit.ports import ALL, PortSet
 
 if TYPE_CHECKING:
@@ -81,10 +81,26 @@ def node_label(node: Node) -> str:
     return named(node.instance.name, node.instance.instance_id)
 
 
-def members_of(matrix: Matrix, nodes: int) -> list[Node]:
-    """List one node of each member in a set, in the order of names."""
-    found = {node.instance.instance_id: node for node in matrix.node_set.pick(nodes)}
+def members_of(matrix: Matrix, nodes: int, most: int | None = None) -> list[Node]:
+    """List one node of each member in a set in the order of names; with `most`, of those with the lowest addresses."""
+    found: dict[str, Node] = {}
+    for node in matrix.node_set.pick(nodes):
+        found.setdefault(node.instance.instance_id, node)
+        if len(found) == most:
+            break
     return sorted(found.values(), key=lambda node: (node.instance.name, node.instance.instance_id))
+
+
+def member_ids(matrix: Matrix, nodes: int, most: int = 20) -> list[str]:
+    """List the instance ids of a few members of a set."""
+    return [node.instance.instance_id for node in members_of(matrix, nodes, most)]
+
+
+def count_members(matrix: Matrix, nodes: int) -> int:
+    """Count the members in a set."""
+    if matrix.node_set.one_each:
+        return nodes.bit_count()
+    return len({node.instance.instance_id for node in matrix.node_set.pick(nodes)})
 
 
 def common_groups(matrix: Matrix, nodes: int) -> tuple[str, ...]:
@@ -98,16 +114,27 @@ def common_groups(matrix: Matrix, nodes: int) -> tuple[str, ...]:
 
 def members_label(matrix: Matrix, nodes: int) -> str:
     """Say who the members of a set are: all, by name, or by the group that they share."""
-    found = members_of(matrix, nodes)
+    count = count_members(matrix, nodes)
     total = len(matrix.node_set.by_instance)
-    if len(found) == total and total > 1:
-        return f"all {total} members"
-    if len(found) <= 2:
-        return listed([node_label(node) for node in found])
+    if count == total and total > 1:
+        return f"all {total:,} members"
+    if count <= 2:
+        return listed([node_label(node) for node in members_of(matrix, nodes)])
     shared = common_groups(matrix, nodes)
     if shared:
-        return f"{len(found)} members that carry {group_label(matrix.snapshot, shared[0])}"
-    return f"{len(found)} members ({listed([node.label for node in found])})"
+        return f"{count:,} members that carry {group_label(matrix.snapshot, shared[0])}"
+    names = [node.label for node in members_of(matrix, nodes, 3)]
+    return f"{count:,} members ({listed([*names, *[''] * (count - 3)])})"
+
+
+def members_title(matrix: Matrix, nodes: int) -> str:
+    """Say it in a few words, for a title."""
+    count = count_members(matrix, nodes)
+    if count == len(matrix.node_set.by_instance) > 1:
+        return "any member"
+    if count == 1:
+        return next(node.label for node in matrix.node_set.pick(nodes))
+    return f"{count:,} members"
 
 
 def unique(items: Iterable[str]) -> list[str]:
@@ -134,3 +161,8 @@ def permission(row: Permission, *, egress: bool) -> str:
     """Say what a row of a security group admits: `tcp 22 from 10.0.0.0/8`."""
     name = "all" if row.protocol == ALL_PROTOCOLS else row.protocol
     return f"{traffic(name, row.ports)} {'to' if egress else 'from'} {row.peer}"
+
+
+def family(name: Family) -> str:
+    """Say `IPv4` or `IPv6`."""
+    return "IPv4" if name is Family.IPV4 else "IPv6"

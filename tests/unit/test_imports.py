@@ -29,6 +29,7 @@ LEVELS = {
     "snapshot": 3,
     "policy": 3,
     "aws": 4,
+    "config": 4,
     "reach": 4,
     "rules": 5,
     "fix": 6,
