@@ -8,6 +8,9 @@ SgauditError
  +-- SnapshotError            2   a snapshot is unreadable or has a wrong value
  +-- EmptySelectionError      3   no instance matches the selection
  +-- CollectError             4   AWS could not be read at all
+ +-- ApplyError               5   a change was refused, or went through in part
+ |    +-- CallError           5   one call of AWS did not do what it should
+ +-- StalePlanError           6   the account is no longer as it was when the plan was made
  +-- InternalError           70   a fault of sgaudit itself
 ```
 
@@ -15,6 +18,7 @@ The command line catches `SgauditError` in one place, prints `error: <message>` 
 and leaves with `exit_code`.
 """
 
+from enum import StrEnum
 from typing import ClassVar
 
 
@@ -57,6 +61,42 @@ class CollectError(SgauditError):
     """AWS could not be read at all: no credentials, no such region, no answer."""
 
     exit_code = 4
+
+
+class ApplyError(SgauditError):
+    """A change was refused, or went through in part; the message says what is left."""
+
+    exit_code = 5
+
+
+class Failure(StrEnum):
+    """How a call of AWS went wrong, by what it means for the account."""
+
+    REFUSED = "refused"
+    """AWS answered that it won't: nothing was changed."""
+    DENIED = "denied"
+    """The caller may not: nothing was changed."""
+    THROTTLED = "throttled"
+    """Too many calls: nothing was changed, and later it may go through."""
+    UNANSWERED = "unanswered"
+    """No usable answer came: the change may have been made or not."""
+
+
+class CallError(ApplyError):
+    """One call of AWS did not do what it should."""
+
+    def __init__(self, message: str, *, code: str, failure: Failure, request_id: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+        """What AWS answered, or the name of what kept an answer away."""
+        self.failure = failure
+        self.request_id = request_id
+
+
+class StalePlanError(SgauditError):
+    """The account is no longer as it was when the plan was made."""
+
+    exit_code = 6
 
 
 class InternalError(SgauditError):

@@ -365,6 +365,8 @@ class Snapshot:
     """The entries of the prefix lists that were read; a list that is not here is unknown."""
     prefix_list_sizes: Mapping[str, int] = field(default_factory=dict)
     """`MaxEntries` of the lists that were described: what one counts against a group's quota."""
+    whole_vpcs: frozenset[str] = frozenset()
+    """The VPCs of which every interface was read, not the members' alone."""
     denied: Mapping[str, str] = field(default_factory=dict)
     """Operation to error code: reads that AWS refused or that failed."""
     source: str = ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 Raw = Mapping[str, Any]
@@ -34,6 +35,7 @@ NOT_PUBLIC = [
 ]
 
 
+@cache
 def block(text: str) -> Block:
     return ipaddress.ip_network(text, strict=False)
 
@@ -152,6 +154,28 @@ class World:
                 return OPEN
         return best
 
+    def names(self, group_id: str, other: Raw, protocol: str, port: int) -> bool:
+        """Tell whether a permission of a group names a group that another interface carries."""
+        theirs = self.groups_of(other) or []
+        for row in self.groups.get(group_id, {}).get("IpPermissions") or ():
+            named, low, high = name(row["IpProtocol"]), row.get("FromPort"), row.get("ToPort")
+            if named != "-1" and (named != protocol or not (low is None or low == -1 or low <= port <= high)):
+                continue
+            for pair in row.get("UserIdGroupPairs") or ():
+                found = [pair.get("GroupId")] if pair.get("GroupId") else self.named(pair, group_id)
+                if pair.get("PeeringStatus", "active") == "active" and set(found) & set(theirs):
+                    return True
+        return False
+
+    def named(self, pair: Raw, holder: str) -> list[str]:
+        """Give the ids of the groups that a reference by name means: those of the holder's VPC."""
+        vpc_id = self.groups[holder]["VpcId"]
+        return [
+            group["GroupId"]
+            for group in self.groups.values()
+            if group["GroupName"] == pair.get("GroupName") and group["VpcId"] == vpc_id
+        ]
+
     def acl_passes(self, acl: Raw, egress: bool, peer: Address, protocol: str, port: int) -> bool:
         """Let the entry with the lowest number that matches decide."""
         for entry in sorted(acl["Entries"], key=lambda one: int(one["RuleNumber"])):
@@ -164,11 +188,15 @@ class World:
                 return bool(entry["RuleAction"] == "allow")
         return False
 
-    def border(self, interface: Raw, source: Address, protocol: str, port: int) -> int:
+    def border(self, interface: Raw, source: Address, protocol: str, port: int, other: Raw | None = None) -> int:
         """Tell whether a stranger's packet gets into the subnet, and an answer out of it where one is needed."""
+        if other is not None and (other["SubnetId"], other["VpcId"]) == (interface["SubnetId"], interface["VpcId"]):
+            return OPEN
         subnet = self.subnets.get(interface["SubnetId"])
         near = BLOCKED
-        if subnet is None:
+        if other is not None:
+            near = BLOCKED
+        elif subnet is None:
             blocks = [item for item in self.local_blocks(interface["VpcId"]) if item.version == source.version]
             near = UNKNOWN if not blocks or any(source in item for item in blocks) else BLOCKED
         else:

@@ -103,6 +103,7 @@ class Builder:
         self.places: list[Place] = []
         self.group_ids: list[str] = []
         self.group_vpcs: dict[str, str] = {}
+        self.group_names: dict[str, str] = {}
         self.instances: list[Raw] = []
         self.interfaces: list[Raw] = []
         self.addresses: list[ipaddress.IPv4Address | ipaddress.IPv6Address] = []
@@ -226,7 +227,9 @@ class Builder:
         for number in range(self.c.integer(1, 6)):
             group_id = f"sg-{number}"
             self.group_ids.append(group_id)
-            self.group_vpcs[group_id] = f"vpc-{number}" if number < len(self.vpcs) else self.c.pick(sorted(self.vpcs))
+            vpc_id = f"vpc-{number}" if number < len(self.vpcs) else self.c.pick(sorted(self.vpcs))
+            self.group_names[group_id] = f"g{list(self.group_vpcs.values()).count(vpc_id)}"
+            self.group_vpcs[group_id] = vpc_id
 
     def make_instances(self) -> None:
         for number in range(self.c.integer(2, 8)):
@@ -323,7 +326,7 @@ class Builder:
             chosen.append(self.c.pick(pool))
         if self.c.chance(3):
             chosen.append("sg-unread")
-        return [{"GroupId": item, "GroupName": f"g{item[3:]}"} for item in dict.fromkeys(chosen)]
+        return [{"GroupId": item, "GroupName": self.group_names.get(item, "")} for item in dict.fromkeys(chosen)]
 
     # Rules
 
@@ -400,7 +403,7 @@ class Builder:
     def group_peer(self, group_id: str) -> Raw:
         beside = [item for item in self.group_ids if self.group_vpcs[item] == self.group_vpcs[group_id]]
         if self.c.chance(3):
-            return {"UserId": OWNER, "GroupName": f"g{self.c.pick(beside)[3:]}"}
+            return {"UserId": OWNER, "GroupName": self.group_names[self.c.pick(beside)]}
         named = group_id if self.c.chance(40) else self.c.pick([*self.group_ids, *self.group_ids, "sg-unread"])
         raw = {"UserId": OWNER, "GroupId": named}
         if self.group_vpcs.get(named) != self.group_vpcs[group_id] or self.c.chance(4):
@@ -439,7 +442,7 @@ class Builder:
             egress = [default]
         return {
             "GroupId": group_id,
-            "GroupName": f"g{group_id[3:]}",
+            "GroupName": self.group_names[group_id],
             "VpcId": self.group_vpcs[group_id],
             "OwnerId": OWNER,
             "Description": "",

@@ -100,6 +100,8 @@ def _network(reader: Reader, found: Found, *, whole_vpc: bool, rule_ids: bool) -
     described = _described(reader, found, own, by_vpc if whole_vpc else [])
     if described is not None:
         _keep(document, "NetworkInterfaces", described)
+        if whole_vpc and not described.error:
+            document["WholeVpcs"] = sorted(vpc_ids)
     interfaces = [*own, *(described.items if described else ())]
     carried = _distinct(group.get("GroupId") for item in interfaces for group in item.get("Groups") or ())
     rules = reader.start("DescribeSecurityGroupRules", requests("group-id", carried)) if rule_ids else None

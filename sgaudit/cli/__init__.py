@@ -19,8 +19,12 @@ COMMANDS = {
     "scan": "Judge a cluster and name what blocks it.",
     "matrix": "Show the exact open ports of every pair.",
     "explain": "Follow packets between two members, hop by hop.",
+    "apply": "Carry out a saved plan, with a journal.",
+    "rollback": "Take back what a run has made.",
+    "runs": "List what was applied, and how it ended.",
     "snapshot": "Save what AWS says, to judge it later or elsewhere.",
     "policies": "List, explain and check policies.",
+    "rules": "List and explain what a scan looks for.",
     "demo": "Diagnose a broken cluster on an embedded AWS.",
 }
 """Name of a command, which is that of its module, and what it does."""

@@ -87,9 +87,8 @@ def alone(interface: Interface) -> Member:
 class Finder:
     """Looks ends up among the candidates."""
 
-    def __init__(self, members: Sequence[Member], family: Family, interfaces: Interfaces) -> None:
+    def __init__(self, members: Sequence[Member], interfaces: Interfaces) -> None:
         self.members = members
-        self.family = family
         self.which = interfaces
 
     def find(self, text: str) -> End:

@@ -80,16 +80,11 @@ def _pair(options: dict[str, Any], source: Source, output: Output) -> Trace:
     texts = (options.pop("source"), options.pop("target"))
     if not all(texts):
         raise UsageError("TARGET is missing", hint="for example sgaudit explain node-1 node-2 --port 29500")
-    protocol, default = options["protocol"], Family(options["family"])
+    protocol, default, which = options["protocol"], Family(options["family"]), Interfaces(options["interfaces"])
     ports, client = asked(options.pop("port"), protocol), client_ports(options)
     selection = _selection(options, texts, saved=bool(source.snapshot_path))
-    if selection is None:
-        snapshot = source.load(Selection(everything=True), quiet=output.quiet)
-        restricted = None
-    else:
-        snapshot = source.load(selection, quiet=output.quiet)
-        restricted = selection
-    finder = Finder(candidates(snapshot, restricted), default, Interfaces(options["interfaces"]))
+    snapshot = source.load(selection or Selection(everything=True), quiet=output.quiet)
+    finder = Finder(candidates(snapshot, selection), which)
     one, other = (finder.find(text) for text in texts)
     check(one, other)
     family = family_of((one, other), Family.IPV6 if protocol == "icmpv6" else default)

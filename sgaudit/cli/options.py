@@ -46,7 +46,27 @@ source_options: Callable[[Callable[..., Any]], Callable[..., Any]] = stack(
     aws_options,
 )
 
+
+def _configure(ctx: click.Context, parameter: click.Parameter, path: str | None) -> None:
+    # Reading it needs more than `--help` should wait for.
+    from sgaudit.cli import configuration
+
+    configuration.read(ctx, parameter, path)
+
+
+config_option = option(
+    "--config",
+    default=None,
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=_configure,
+    help="Configuration file; an empty name for none.  [default: sgaudit.yaml, if there is one]",
+)
+"""Every command with options that the file may set has it; it must be read before them."""
+
 selection_options: Callable[[Callable[..., Any]], Callable[..., Any]] = stack(
+    config_option,
     option(
         "--tag",
         "tags",
@@ -102,6 +122,13 @@ fail_on_option = option(
     default=str(Severity.ERROR),
     show_default=True,
     help="Exit with 1 when a finding is at least this grave.",
+)
+
+rule_options: Callable[[Callable[..., Any]], Callable[..., Any]] = stack(
+    option("--select", multiple=True, metavar="RULE", help="Look for this only; repeat for several.  [default: all]"),
+    option("--ignore", multiple=True, metavar="RULE", help="Do not look for this; repeat for several."),
+    option("--baseline", default="", metavar="FILE", help="Suppress the findings that this file knows."),
+    option("--write-baseline", default="", metavar="FILE", help="Save the findings as a baseline."),
 )
 
 

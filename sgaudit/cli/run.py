@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import sys
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from sgaudit import files
 from sgaudit import selection as selecting
 from sgaudit import snapshot as snapshots
+from sgaudit.cli import configuration
 from sgaudit.errors import UsageError
 from sgaudit.model import Family
 from sgaudit.ports import CLIENT_PORTS, PortSet
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from sgaudit.model import Member, Snapshot
     from sgaudit.policy.model import Policy, Requirements
+    from sgaudit.rules.audit import Audit
+    from sgaudit.rules.suppress import Accepted
 
 DEFAULT_POLICY = "pytorch-gloo"
 CLIENT_PORTS_PARAMETER = "client_ports"
@@ -88,6 +90,7 @@ def take_selection(options: dict[str, Any]) -> Selection:
     Raises:
         UsageError: nothing is selected, or a value can't be read.
     """
+    configuration.strongest_criteria(options)
     return Selection(
         tags=tuple(TagFilter.parse(text) for text in options.pop("tags")),
         instance_ids=options.pop("instance_ids"),
@@ -137,7 +140,7 @@ def requirements(options: dict[str, Any], members: Sequence[Member]) -> Requirem
 
 
 def _settings(options: dict[str, Any], policies: Sequence[Policy]) -> dict[str, str]:
-    settings: dict[str, str] = {}
+    settings = configuration.parameters(policies)
     known = {parameter.name for policy in policies for parameter in policy.parameters}
     ports = options.pop("client_ports")
     if ports and CLIENT_PORTS_PARAMETER in known:
@@ -151,6 +154,38 @@ def _settings(options: dict[str, Any], policies: Sequence[Policy]) -> dict[str, 
             raise UsageError(f"--set {text!r}: expected NAME=VALUE", hint="for example --set master_port=29501")
         settings[name] = value
     return settings
+
+
+def take_accepted(options: dict[str, Any]) -> Accepted:
+    """
+    Take what is accepted: the suppressions of the configuration and the baseline.
+
+    Raises:
+        PolicyError: the baseline can't be read.
+        UsageError: a baseline is to be written to standard output, where the result goes.
+    """
+    from sgaudit.config import baseline
+    from sgaudit.rules.suppress import Accepted
+
+    if options["write_baseline"] == "-":
+        raise UsageError("--write-baseline -: the result is written there", hint="name a file")
+    path = options.pop("baseline")
+    return Accepted(configuration.current().suppressions, baseline.load(path) if path else None)
+
+
+def write_baseline(path: str, result: Audit) -> None:
+    """
+    Save the findings as a baseline, if a file is named.
+
+    Raises:
+        UsageError: it can't be written.
+    """
+    from sgaudit.config import baseline
+    from sgaudit.rules.suppress import known
+
+    if path:
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        write_file("--write-baseline", path, [baseline.render(known(result.findings), created)])
 
 
 def members(snapshot: Snapshot, selection: Selection) -> tuple[Member, ...]:
@@ -193,28 +228,26 @@ class Output:
         if self.path == "-":
             for piece in pieces:
                 click.echo(piece, nl=False)
-            return
-        target = Path(self.path)
-        try:
-            handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                    stream.writelines(pieces)
-                Path(name).chmod(0o666 & ~_umask())
-                Path(name).replace(target)
-            except BaseException:
-                with contextlib.suppress(OSError):
-                    Path(name).unlink()
-                raise
-        except OSError as error:
-            raise UsageError(
-                f"--output {self.path}: {error.strerror}", hint="name a file in a writable folder"
-            ) from error
+        else:
+            write_file("--output", self.path, pieces)
 
     def note(self, text: str) -> None:
         """Say something beside the result."""
         if not self.quiet:
             click.echo(text, err=True)
+
+
+def write_file(option: str, path: str, pieces: Iterable[str]) -> None:
+    """
+    Write a file only when it is complete.
+
+    Raises:
+        UsageError: it can't be written; the message names the option that named it.
+    """
+    try:
+        files.write(path, pieces)
+    except OSError as error:
+        raise UsageError(f"{option} {path}: {error.strerror}", hint="name a file in a writable folder") from error
 
 
 def _can_show(stream: TextIO) -> bool:
@@ -223,9 +256,3 @@ def _can_show(stream: TextIO) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

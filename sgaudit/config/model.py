@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from types import MappingProxyType
 from typing import Any
 
 EVERY_RULE = "*"
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class Config:
     """A configuration file; empty where there is none."""
 
     file: str = ""
-    options: Mapping[str, Any] = NOTHING
+    options: Mapping[str, Any] = field(default_factory=dict)
     """What stands for options of the command line, by the names of `file.OPTIONS`; only what is given."""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     suppressions: tuple[Suppression, ...] = ()

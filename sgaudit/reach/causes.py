@@ -130,7 +130,7 @@ class _Search:
     def __init__(self, matrix: Matrix, protocol: str, ports: PortSet, sources: int, targets: int) -> None:
         self.matrix = matrix
         self.nodes = matrix.node_set
-        self.protocol = protocol
+        self.protocol = str(protocol)
         self.ports = ports if protocol != "all" else ALL
         self.traffic = matrix.traffic(protocol, ports)
         self.sources = sources & self.nodes.addressed

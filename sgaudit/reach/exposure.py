@@ -76,6 +76,23 @@ class Outside:
     _locals: dict[tuple[str, bool], int] = field(default_factory=dict, repr=False)
 
     @cached_property
+    def by_group(self) -> Mapping[str, Mapping[Face, Sequence[str]]]:
+        """
+        The faces behind each group, one for all that differ in their other groups only.
+
+        The empty id stands for groups that are not known.
+        """
+        found: dict[str, dict[tuple[str, str, bool, tuple[int, ...]], list[str]]] = defaultdict(dict)
+        for face, instance_ids in self.faces.items():
+            key = (face.subnet_id, face.vpc_id, face.public, face.parts)
+            for group_id in ("",) if face.groups is None else face.groups:
+                found[group_id].setdefault(key, []).extend(instance_ids)
+        return {
+            group_id: {Face((group_id,), *key): instance_ids for key, instance_ids in places.items()}
+            for group_id, places in found.items()
+        }
+
+    @cached_property
     def crowd(self) -> Crowd:
         """All addresses, one node a range. Groups as peers mean none of them."""
         return Crowd(self.snapshot, strangers.addresses(self.family, self.ranges), self._near)
@@ -267,9 +284,17 @@ def _owned(snapshot: Snapshot, members: Iterable[Member], family: Family) -> Ite
             own = (*interface.ipv4, interface.public_ip) if family is Family.IPV4 else interface.ipv6
             for text in own:
                 if text:
-                    value = parse_address(text)[1]
+                    value = _number(text)
                     yield value, value
             yield from ((block.first, block.last) for block in interface.prefixes if block.family is family)
+
+
+def _number(address: str) -> int:
+    """Read an address that was read before; written out because it is asked for every member."""
+    if ":" in address:
+        return parse_address(address)[1]
+    one, two, three, four = address.split(".")
+    return int(one) << 24 | int(two) << 16 | int(three) << 8 | int(four)
 
 
 def _faces(

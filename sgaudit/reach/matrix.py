@@ -168,7 +168,12 @@ class Matrix:
             ceiling = self._possible_rows(lambda steps, ports: steps.some(ports), (part,), wanted)
             left = shared(lambda have, want, top: have | want & top, left, wanted, ceiling)
         found = [0] * len(left)
-        for protocol, port in self._samples(traffic) if any(left) else ():
+        samples = [
+            (len(part), protocol, part.ranges[0][0])
+            for protocol, ports in (traffic if any(left) else ())
+            for part in self.segments(protocol, ports)
+        ]
+        for _, protocol, port in sorted(samples, key=lambda sample: -sample[0]):
             rows = self._possible_rows(_at(port), ((protocol, PortSet.single(port)),), left)
             found = shared(lambda have, row, want: have | row & want, found, rows, left)
             left = shared(lambda want, row: want & ~row, left, rows)
@@ -176,23 +181,22 @@ class Matrix:
                 break
         return found
 
-    def _samples(self, traffic: Traffic) -> list[tuple[str, int]]:
-        """Pick one port for each way in which the filters treat some of the ports, the commonest way first."""
-        found: list[tuple[int, str, int]] = []
-        for protocol, ports in traffic:
-            filters = self._all_steps(protocol)
-            edges = {low for low, _ in ports.ranges} | {high + 1 for _, high in ports.ranges}
-            for steps in filters:
-                for low, high, _ in steps.segments:
-                    edges |= {low, high + 1}
-            kinds: dict[tuple[int, ...], list[int]] = {}
-            ordered = sorted(edges)
-            for port, end in pairwise(ordered):
-                if port in ports:
-                    kind = kinds.setdefault(tuple(steps.at(port) for steps in filters), [port, 0])
-                    kind[1] += end - port
-            found += [(-width, protocol, port) for port, width in kinds.values()]
-        return [(protocol, port) for _, protocol, port in sorted(found)]
+    def segments(self, protocol: str, ports: PortSet) -> list[PortSet]:
+        """Part some ports into sets that every filter treats alike, the largest set first."""
+        filters = self._all_steps(protocol)
+        edges = {low for low, _ in ports.ranges} | {high + 1 for _, high in ports.ranges}
+        for steps in filters:
+            for low, high, _ in steps.segments:
+                edges |= {low, high + 1}
+        kinds: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+        for port, end in pairwise(sorted(edges)):
+            if port in ports:
+                kinds.setdefault(tuple(steps.at(port) for steps in filters), []).append((port, end - 1))
+        return sorted((PortSet.of(spans) for spans in kinds.values()), key=lambda part: (-len(part), part.ranges))
+
+    def sure_at(self, protocol: str, port: int) -> list[int]:
+        """Tell for each node the others that it surely reaches on one port."""
+        return self.sure.rows(_at(port), ((protocol, PortSet.single(port)),))
 
     def _all_steps(self, protocol: str) -> list[Steps]:
         """List the filters that treat some ports unlike others."""

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from sgaudit.model import Instance, parse_address
+from sgaudit.model import Family, Instance, parse_address
 from sgaudit.ports import ALL, PortSet
 from sgaudit.reach.network_acls import AclFilters
 from sgaudit.reach.nodes import Node, Nodes, bits_of
@@ -22,7 +22,7 @@ from sgaudit.reach.steps import Steps
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from sgaudit.model import Cidr, Family, Interface, Snapshot
+    from sgaudit.model import Cidr, Interface, Snapshot
     from sgaudit.reach.nodes import GroupSet
 
 NOBODY = Instance("", "", "", "", "", "", ())
@@ -114,12 +114,12 @@ class Crowd:
 
 
 def interfaces(snapshot: Snapshot, family: Family, found: Iterable[Interface]) -> Crowd:
-    """Make a crowd of interfaces that belong to no member."""
-    rows = []
-    for interface in found:
-        address = interface.address(family)
-        if address is not None:
-            rows.append((parse_address(address)[1], interface.interface_id, interface, address))
+    """Make a crowd of interfaces that belong to no member, one node for each of their addresses."""
+    rows = [
+        (parse_address(address)[1], interface.interface_id, interface, address)
+        for interface in found
+        for address in (interface.ipv4 if family is Family.IPV4 else interface.ipv6)
+    ]
     rows.sort(key=lambda row: row[:2])
     nodes = Nodes(
         family,

@@ -13,6 +13,7 @@ from sgaudit.model import Cidr, Family, Instance, Interface, Member, Route, Rout
 from sgaudit.ports import NONE, PortSet
 from sgaudit.reach import trace_acls, trace_routes
 from sgaudit.reach.causes import Layer
+from sgaudit.reach.exposure import GLOBAL_UNICAST, NOT_ROUTED, PRIVATE
 from sgaudit.reach.routes import winning_route
 from sgaudit.reach.trace_groups import GroupHop
 from sgaudit.reach.trace_values import Blocker, Code, Hop, Thing
@@ -25,22 +26,6 @@ if TYPE_CHECKING:
 
 OUTSIDE = "outside"
 """The interface type of what stands for an address outside the cluster."""
-
-PRIVATE = tuple(
-    Cidr.parse(text)
-    for text in (
-        "10.0.0.0/8",
-        "172.16.0.0/12",
-        "192.168.0.0/16",
-        "100.64.0.0/10",
-        "127.0.0.0/8",
-        "169.254.0.0/16",
-        "fc00::/7",
-        "fe80::/10",
-        "::1/128",
-    )
-)
-"""Blocks that the internet does not route (RFC 1918, 6598, 3927, 1122, 4193, 4291)."""
 
 
 def outsider(address: str) -> Member:
@@ -70,7 +55,9 @@ def is_outside(node: Node) -> bool:
 def is_private(address: str) -> bool:
     """Tell whether the internet can't route an address."""
     family, value = parse_address(address)
-    return any(value in block for block in PRIVATE if block.family is family)
+    if family is Family.IPV6:
+        return value not in GLOBAL_UNICAST
+    return any(value in block for block in (*PRIVATE[family], *NOT_ROUTED))
 
 
 def hops(matrix: Matrix, one: Node, other: Node, protocol: str, asked: PortSet) -> Iterator[Hop]:

@@ -264,10 +264,8 @@ def remedy(trace: Trace, blocker: Blocker) -> str:
         return _group_remedy(trace, blocker, here, there)
     if blocker.code in ACL_CODES:
         return _acl_remedy(trace, blocker, label, there)
-    missing, hole = (
-        f"Add to {label} a route to {_block(trace, there)}.",
-        f"Point the route of {label} at a living target.",
-    )
+    missing = f"Add to {label} a route to {_block(trace, there)}."
+    hole = f"Replace or delete the route of {label}{_chosen(trace, blocker)}."
     elsewhere = _elsewhere_remedy(trace, blocker, label, there)
     return {
         Code.NO_ROUTE: missing,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from sgaudit.reach.external import count_members
 from sgaudit.reach.verdict import Verdict, member_counts
 
 if TYPE_CHECKING:
@@ -53,6 +54,18 @@ def _requirements(audit: Audit) -> Iterator[dict[str, Any]]:
             "satisfied": counts[Verdict.OPEN],
             "unsatisfied": counts[Verdict.PARTIAL] + counts[Verdict.BLOCKED],
             "unknown": counts[Verdict.UNKNOWN],
+        }
+    for external in audit.context.external:
+        asked, found = external.requirement, count_members(audit.context.matrix, external.answer)
+        yield {
+            "policy": ",".join(asked.policies),
+            "need": asked.need,
+            "protocol": str(asked.protocol),
+            "ports": str(asked.ports),
+            "pairs": sum(found.values()),
+            "satisfied": found["open"],
+            "unsatisfied": found["closed"],
+            "unknown": found["unknown"],
         }
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+from sgaudit.reach.external import count_members
 from sgaudit.reach.verdict import Verdict, count_pairs, member_counts
 from sgaudit.report import grid
 from sgaudit.report.tables import table
 from sgaudit.rules import words
+from sgaudit.rules.external_paths import peer_text
+from sgaudit.rules.suppress import why
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,6 +148,20 @@ def _requirements(audit: Audit, style: Style) -> Iterator[str]:
                 style.paint(f"{counts[Verdict.UNKNOWN]:,}", "blue") if counts[Verdict.UNKNOWN] else "0",
             ]
         )
+    for external in audit.context.external:
+        asked, found = external.requirement, count_members(audit.context.matrix, external.answer)
+        way = "to" if asked.outbound else "from"
+        rows.append(
+            [
+                ", ".join(asked.policies),
+                f"{asked.need} {way} {asked.peer_name} ({peer_text(asked.peer)})",
+                words.traffic(asked.protocol, asked.ports),
+                f"{sum(found.values()):,}",
+                f"{found['open']:,}",
+                style.paint(f"{found['closed']:,}", "red") if found["closed"] else "0",
+                style.paint(f"{found['unknown']:,}", "blue") if found["unknown"] else "0",
+            ]
+        )
     yield from table(["policy", "need", "traffic", "pairs", "open", "not open", "unknown"], rows, right=(3, 4, 5, 6))
     for skipped in audit.context.requirements.skipped:
         yield style.wrap(f"not judged: {skipped.policy} {skipped.need}: {skipped.reason}", hanging="  ")
@@ -158,9 +175,13 @@ def _findings(audit: Audit, style: Style) -> Iterator[str]:
 
 
 def finding_lines(audit: Audit, finding: Finding, style: Style) -> Iterator[str]:
-    """Write one finding."""
-    mark = " (suppressed)" if finding.suppressed else ""
-    title = style.wrap(f"{finding.severity} {finding.rule}{mark}: {finding.title}", hanging="  ")
+    """Write one finding; of one that is suppressed no more than that it is, and why."""
+    if finding.suppressed:
+        title = f"suppressed {finding.severity} {finding.rule}: {finding.title}"
+        yield style.paint(style.wrap(title, hanging="  "), "dim")
+        yield style.paint(style.wrap(why(finding), indent="  "), "dim")
+        return
+    title = style.wrap(f"{finding.severity} {finding.rule}: {finding.title}", hanging="  ")
     yield title.replace(str(finding.severity), style.severity(finding.severity), 1)
     yield style.wrap(finding.message, indent="  ")
     names = {instance: audit.snapshot.instances[instance].name for instance in _instances(finding)}
@@ -184,6 +205,19 @@ def verdict_line(audit: Audit, style: Style) -> str:
     said = [f"{counts[verdict]:,} {verdict}" for verdict in Verdict if counts[verdict]]
     active = Counter(finding.severity for finding in audit.active)
     found = ", ".join(words.number(count, str(severity)) for severity, count in active.items())
+    if suppressed := len(audit.findings) - len(audit.active):
+        found += f"{', ' if found else ''}{suppressed} suppressed"
     look = {"pass": "green", "fail": "red", "incomplete": "yellow"}[audit.status]
     text = f"{audit.status.upper()}: {words.number(pairs, 'ordered pair')}" + (f", {', '.join(said)}" if said else "")
+    if audit.context.external:
+        tallies = [count_members(audit.context.matrix, external.answer) for external in audit.context.external]
+        total = sum(sum(tally.values()) for tally in tallies)
+        text += f"; {sum(tally['open'] for tally in tallies):,} of {words.number(total, 'path')} with peers open"
     return style.paint(text + (f"; {found}" if found else ""), "bold", look)
+
+
+def gone_line(audit: Audit, style: Style) -> str:
+    """Say which findings of the baseline no longer occur."""
+    gone = [words.named(item.rule, item.resource) for item in audit.gone]
+    what = f"{words.number(len(gone), 'finding')} of the baseline no longer {words.verb(len(gone), 'occurs', 'occur')}"
+    return style.safe(f"note: {what}: {words.listed(gone)}; --write-baseline makes a new one")

@@ -29,10 +29,11 @@ def findings(context: Context, rule: str, layers: tuple[Layer, Layer]) -> Iterat
             continue
         acl = context.snapshot.network_acl(*cause.subnets[0])
         if acl is not None:
-            yield _finding(context, stop, acl, rule)
+            yield finding(context, stop, acl, rule)
 
 
-def _finding(context: Context, stop: Stop, acl: NetworkAcl, rule: str) -> Finding:
+def finding(context: Context, stop: Stop, acl: NetworkAcl, rule: str) -> Finding:
+    """Tell which ACL stops which ports, at which entry, for whom."""
     cause, matrix = stop.cause, context.matrix
     egress = cause.layer in OUTWARD
     answer = cause.layer in (Layer.RETURN_OUT, Layer.RETURN_IN)

@@ -29,18 +29,23 @@ SERVICES = (
     ("Spark REST submission", PortSet.single(6066)),
 )
 """TCP services that give control over a machine or run what they are sent."""
+ALWAYS = frozenset({"SSH", "RDP"})
+"""Services that are reported even where the permission is reported as an exposure of a policy."""
 
 
 def check(context: Context) -> Iterator[Finding]:
     """Report each group that lets the world in on such ports, services that are open alike together."""
     questions = _questions(context)
+    forbidden = [Question.of(item) for item in context.requirements.exposures]
     for group_id in groups_at(context):
-        alike: dict[tuple[object, ...], list[Hit]] = defaultdict(list)
         by_service: dict[str, list[Hit]] = defaultdict(list)
         for hit in hits(context, group_id, questions, Zone.WORLD):
             by_service[hit.question.name].append(hit)
-        for some in by_service.values():
-            if found := wide(some):
+        reported = {hit.permission for hit in hits(context, group_id, forbidden, Zone.WORLD)} if by_service else set()
+        alike: dict[tuple[object, ...], list[Hit]] = defaultdict(list)
+        for name, some in by_service.items():
+            found = wide(some)
+            if found and (name in ALWAYS or any(hit.permission not in reported for hit in found)):
                 alike[_kind(Exposed(context, group_id, found))] += found
         for found in alike.values():
             yield _finding(Exposed(context, group_id, found))
@@ -62,13 +67,13 @@ def _kind(exposed: Exposed) -> tuple[object, ...]:
 
 
 def _finding(exposed: Exposed) -> Finding:
-    named = [f"{name} ({exposed_ports})" for name, exposed_ports in _services(exposed.hits)]
+    services = list(_services(exposed.hits))
+    named = [f"{name} ({ports})" for name, ports in services]
     return exposed.finding(
-        RULE.id,
+        RULE,
         what=words.listed(named, len(named)),
         title=words.listed(named),
-        remedy=RULE.remedy,
-        identity=[permission_label(item) for item in exposed.permissions],
+        identity=[*(name for name, _ in services), *(permission_label(item) for item in exposed.permissions)],
     )
 
 
@@ -88,8 +93,8 @@ RULE = Rule(
         "running code on the members; several of these services ask for no password at all. Open to the world means "
         "more public addresses than one organisation was ever given (an IPv4 /8, an IPv6 /16), counted over all "
         "permissions of the group and after the network ACL, so that an office's block is none. Ports that a policy "
-        "forbids are left to its exposure. A member that can't be dialled from the internet makes it latent and one "
-        "severity lower."
+        "forbids are left to its exposure, and so are the frameworks' ports where one permission opens both. A "
+        "member that can't be dialled from the internet makes it latent and one severity lower."
     ),
     remedy=(
         "Revoke these permissions. Reach the members by AWS Systems Manager Session Manager or EC2 Instance Connect "

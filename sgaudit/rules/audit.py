@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from sgaudit.errors import UsageError
 from sgaudit.model import Snapshot
 from sgaudit.ports import CLIENT_PORTS, PortSet
 from sgaudit.reach.matrix import build
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from sgaudit.policy.model import Requirements
 
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE = 0, 1, 4
+INHERITED_EXPOSURES = frozenset({"world", "neighbours"})
+"""Those of base-cluster, which are about the ports of needs: with no need judged they are no verdict of their own."""
 NOTHING_ACCEPTED = Accepted()
 
 
@@ -51,7 +54,8 @@ class Audit:
     @property
     def incomplete(self) -> bool:
         """Whether something that a verdict needs was not read, or some member may be missing."""
-        return self.counts[Verdict.UNKNOWN] > 0 or "DescribeInstances" in self.snapshot.denied
+        unknown = self.counts[Verdict.UNKNOWN] > 0 or any(judged.answer.unknown for judged in self.context.external)
+        return unknown or "DescribeInstances" in self.snapshot.denied
 
     @property
     def status(self) -> str:
@@ -120,8 +124,25 @@ def audit(
 
     Raises:
         InternalError: a rule crashed.
+        UsageError: no need of any policy could be judged.
     """
+    _refuse_nothing(requirements)
     matrix = build(snapshot, members, family=selection.family, client_ports=client_ports)
     context = Context(snapshot, matrix, requirements)
     outcome = suppress(check(context, rules), accepted, {rule.id for rule in rules})
     return Audit(selection, context, ordered(outcome.findings), outcome.gone)
+
+
+def _refuse_nothing(requirements: Requirements) -> None:
+    """Stop where every need was skipped and nothing else is left to judge: a pass would be worth nothing."""
+    judged = requirements.between or requirements.external
+    if judged or not requirements.skipped or any(item.id not in INHERITED_EXPOSURES for item in requirements.exposures):
+        return
+    named = [f"{item.policy} {item.need}: {item.reason}" for item in requirements.skipped]
+    unset = [item.name for item in requirements.parameters if not item.value]
+    raise UsageError(
+        f"nothing to judge: {'; '.join(named)}",
+        hint=" ".join(f"--set {name}=VALUE" for name in unset)
+        if unset
+        else "give some members the role, or take --head",
+    )

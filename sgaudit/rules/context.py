@@ -9,11 +9,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from sgaudit.model import Family, Interface, SecurityGroup, Snapshot
-from sgaudit.policy.model import Protocol, Requirement, Requirements, Topology
+from sgaudit.policy.model import ExternalRequirement, Protocol, Requirement, Requirements, Topology
 from sgaudit.ports import NONE, PortSet
 from sgaudit.reach.causes import Cause, find
 from sgaudit.reach.efa import Fabric
 from sgaudit.reach.exposure import Outside
+from sgaudit.reach.external import External
+from sgaudit.reach.external_values import Answer, Question
 from sgaudit.reach.matrix import Matrix
 from sgaudit.reach.verdict import Verdict, Verdicts, together
 from sgaudit.rules.finding import Example
@@ -34,6 +36,14 @@ class Judged:
     sources: int
     targets: int
     verdicts: Verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedExternal:
+    """A requirement towards a peer outside the cluster, and the verdict on its members."""
+
+    requirement: ExternalRequirement
+    answer: Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,26 @@ class Context:
         return tuple(found)
 
     @cached_property
+    def external(self) -> tuple[JudgedExternal, ...]:
+        """The requirements towards peers outside the cluster, each with its verdict."""
+        judge = External(self.matrix).judge
+        return tuple(
+            JudgedExternal(
+                item,
+                judge(
+                    Question(
+                        self.matrix.node_set.of_instances(item.members),
+                        item.peer,
+                        item.outbound,
+                        str(item.protocol),
+                        item.ports,
+                    )
+                ),
+            )
+            for item in self.requirements.external
+        )
+
+    @cached_property
     def over_ip(self) -> tuple[Judged, ...]:
         """The requirements that are about IP traffic."""
         return tuple(judged for judged in self.judged if judged.requirement.protocol is not Protocol.EFA)
@@ -96,6 +126,11 @@ class Context:
             if interface.groups is not None:
                 found.setdefault(interface.groups, interface)
         return found
+
+    @cached_property
+    def carried(self) -> frozenset[str]:
+        """The ids of the groups on any interface that was read, of members and others."""
+        return frozenset(group_id for item in self.snapshot.interfaces.values() for group_id in item.groups or ())
 
     @cached_property
     def groups(self) -> tuple[SecurityGroup, ...]:

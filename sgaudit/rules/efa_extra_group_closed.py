@@ -38,7 +38,13 @@ def check(context: Context) -> Iterator[Finding]:
         )
         if lacking and nodes & (scope | demanded) and (made_up_for or (bound and working)):
             severities = [Severity.WARNING, *(item.severity for item in demands if bound)]
-            yield _finding(context, group_id, lacking, nodes, max(severities, key=lambda item: item.rank))
+            severity = max(severities, key=lambda item: item.rank)
+            reason = (
+                "Another group on them admits EFA traffic, but services such as SageMaker HyperPod demand it of each."
+            )
+            if bound:
+                reason = words.reason(next(item.why for item in demands))
+            yield _finding(context, group_id, lacking, nodes, severity, reason)
 
 
 def _admits_itself(context: Context, group_id: str, way: str) -> bool:
@@ -51,7 +57,9 @@ def _open(context: Context, group_id: str) -> bool:
     return all(group_id in (context.fabric.admitted(group_id, egress=egress) or ()) for egress in (True, False))
 
 
-def _finding(context: Context, group_id: str, lacking: list[str], nodes: int, severity: Severity) -> Finding:
+def _finding(
+    context: Context, group_id: str, lacking: list[str], nodes: int, severity: Severity, reason: str
+) -> Finding:
     label = words.group_label(context.snapshot, group_id)
     ways = " and ".join(f"no {way} permission for all protocols {PREPOSITIONS[way]} itself" for way in lacking)
     return Finding(
@@ -59,8 +67,7 @@ def _finding(context: Context, group_id: str, lacking: list[str], nodes: int, se
         severity=severity,
         title=f"{label} on EFA interfaces is not open to itself",
         message=(
-            f"{label} is on the EFA interfaces of {words.members_label(context.matrix, nodes)} and has {ways}. Another "
-            "group on them admits EFA traffic, but services such as SageMaker HyperPod demand it of every group."
+            f"{label} is on the EFA interfaces of {words.members_label(context.matrix, nodes)} and has {ways}. {reason}"
         ),
         remedy=(
             f"Add to {label} {' and '.join(f'an {way} permission' for way in lacking)} for all protocols whose peer is "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sgaudit.model import ALL_PROTOCOLS, GroupPeer
 from sgaudit.ports import ALL
-from sgaudit.reach.nodes import indexes_of
+from sgaudit.reach.nodes import bits_of, indexes_of
 from sgaudit.reach.verdict import count_pairs, iterate_pairs
 from sgaudit.rules import words
 from sgaudit.rules.context import MOST_EXAMPLES
@@ -19,6 +19,7 @@ from sgaudit.severity import Severity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sgaudit.reach.efa import Profile
     from sgaudit.reach.nodes import GroupSet
     from sgaudit.rules.context import Context, Judged
 
@@ -32,7 +33,7 @@ class _Half:
     kinds: int = 0
     """The kinds of interface at the other end."""
     rows: dict[int, int] = field(default_factory=lambda: defaultdict(int))
-    """Sources to targets."""
+    """Sources to targets; sets of sources are disjoint."""
     severities: set[Severity] = field(default_factory=set)
     needs: dict[str, None] = field(default_factory=dict)
 
@@ -43,11 +44,22 @@ class _Half:
         self.needs[judged.requirement.need] = None
 
     def joined(self, other: _Half) -> _Half:
-        both = _Half(self.kinds | other.kinds, defaultdict(int, self.rows), self.severities | other.severities)
-        both.needs = {**self.needs, **other.needs}
-        for sources, targets in other.rows.items():
-            both.rows[sources] |= targets
-        return both
+        """Put two halves together."""
+        rows: dict[int, int] = defaultdict(int)
+        left = dict(other.rows)
+        for own, targets in self.rows.items():
+            rest = own
+            for sources in [sources for sources in left if sources & own]:
+                both, theirs = sources & own, left.pop(sources)
+                rows[both] |= targets | theirs
+                rest &= ~both
+                if sources & ~both:
+                    left[sources & ~both] = theirs
+            if rest:
+                rows[rest] |= targets
+        for sources, targets in left.items():
+            rows[sources] |= targets
+        return _Half(self.kinds | other.kinds, rows, self.severities | other.severities, {**self.needs, **other.needs})
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -65,24 +77,31 @@ def check(context: Context) -> Iterator[Finding]:
 
 
 def _search(context: Context, judged: Judged, found: dict[GroupSet, dict[str, _Half]]) -> None:
+    """Go through the members by what passes from and to their interfaces, which many groups may have in common."""
     fabric, nodes = context.fabric, context.matrix.node_set
     links = fabric.possible
-    for profile, members in fabric.profiles.items():
-        sources = members & judged.sources
-        closed = judged.targets & ~fabric.reached(profile, possible=True) & ~fabric.bare
-        if not count_pairs(nodes, sources, closed):
+    alike: dict[tuple[tuple[int, int, int], ...], list[Profile]] = defaultdict(list)
+    for profile in fabric.profiles:
+        alike[tuple((links.near[kind], links.out[kind], links.into[kind]) for kind in profile)].append(profile)
+    for ways, profiles in alike.items():
+        everyone = 0
+        for profile in profiles:
+            everyone |= fabric.profiles[profile] & judged.sources
+        closed = judged.targets & ~fabric.reached(profiles[0], possible=True) & ~fabric.bare
+        if not count_pairs(nodes, everyone, closed):
             continue
-        for kind in profile:
-            stopped = links.near[kind] & ~links.out[kind]
-            targets = fabric.nodes_of(stopped) & closed
-            if count_pairs(nodes, sources, targets):
-                found[fabric.kinds[kind].groups]["egress"].add(
-                    judged, _holding(context, stopped, targets), sources, targets
-                )
-            for other in indexes_of(links.near[kind] & ~links.into[kind]):
-                targets = fabric.members_of[other] & closed
+        for place, (near, out, into) in enumerate(ways):
+            targets = fabric.nodes_of(near & ~out) & closed
+            others = _holding(context, near & ~out, targets)
+            for profile in profiles:
+                sources = fabric.profiles[profile] & judged.sources
                 if count_pairs(nodes, sources, targets):
-                    found[fabric.kinds[other].groups]["ingress"].add(judged, 1 << kind, sources, targets)
+                    found[fabric.kinds[profile[place]].groups]["egress"].add(judged, others, sources, targets)
+            own = bits_of([profile[place] for profile in profiles if fabric.profiles[profile] & judged.sources])
+            for other in indexes_of(near & ~into):
+                targets = fabric.members_of[other] & closed
+                if count_pairs(nodes, everyone, targets):
+                    found[fabric.kinds[other].groups]["ingress"].add(judged, own, everyone, targets)
 
 
 def _holding(context: Context, kinds: int, nodes: int) -> int:

@@ -27,8 +27,8 @@ def check(context: Context) -> Iterator[Finding]:
         blind |= fabric.members_of[number] if kind.groups is None or not kind.zone else 0
     found = (
         ("security-group", "DescribeSecurityGroups", unread, f"the permissions of {words.listed(unread)}"),
-        ("network-interface", "DescribeNetworkInterfaces", *_members(context, blind, "groups or zone of interfaces")),
-        ("instance", "DescribeInstances", *_members(context, fabric.unseen, "interfaces")),
+        ("member", "DescribeNetworkInterfaces", *_members(context, blind, "groups or the zone of EFA interfaces")),
+        ("member", "DescribeInstances", *_members(context, fabric.unseen, "interfaces")),
     )
     for kind_of, operation, resources, what in found:
         if resources:
@@ -36,14 +36,15 @@ def check(context: Context) -> Iterator[Finding]:
             yield Finding(
                 rule=RULE.id,
                 severity=RULE.severity,
-                title=f"{words.number(len(resources), kind_of.replace('-', ' '))} not visible",
+                title=f"{words.number(len(resources), kind_of.replace('-', ' '))} not visible for EFA",
                 message=f"{words.sentence(what)} could not be read"
                 + (f" ({operation} failed with {code})" if code else "")
                 + f"; up to {words.number(pairs, 'pair')} over EFA depend on it.",
                 remedy=f"Allow ec2:{operation} to the role that sgaudit runs as, and scan again.",
-                resource=Resource(kind_of, resources[0]),
+                resource=Resource("instance" if kind_of == "member" else kind_of, resources[0]),
                 pairs=pairs,
                 evidence={"operation": operation, "error": code or "", "resources": resources[:50]},
+                identity=(operation,),
             )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sgaudit.model import ALL_PROTOCOLS, Family
 from sgaudit.ports import PortSet
 from sgaudit.rules import words
-from sgaudit.rules.finding import Finding, Resource
+from sgaudit.rules.finding import Finding, Resource, Rule
 from sgaudit.rules.openings import Zone
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Exposed:
     def latent(self) -> str:
         """Tell why nobody in the internet can dial any of the members today; empty where somebody can."""
         reasons = words.unique(hit.latent for hit in self.hits)
-        return words.listed([f"{reason} on them" for reason in sorted(reasons)]) if all(reasons) else ""
+        return words.listed(sorted(reasons)) if all(reasons) else ""
 
     @cached_property
     def ports(self) -> dict[str, PortSet]:
@@ -105,50 +105,58 @@ class Exposed:
         return {instance_id for hit in self.hits if not hit.latent for instance_id in hit.instance_ids}
 
     @property
+    def certain(self) -> bool:
+        """Tell whether some of it is known to get in."""
+        return any(hit.sure for hit in self.hits)
+
+    @property
     def unread(self) -> list[str]:
         """Tell what was not read."""
         return words.unique(item for hit in self.hits for item in hit.unread)
 
     def finding(
-        self, rule: str, *, what: str = "", title: str = "", remedy: str, identity: Iterable[str] = ()
+        self, rule: Rule, *, what: str = "", title: str = "", also: str = "", identity: Iterable[str] = ()
     ) -> Finding:
         """
         Put it into words.
 
         Args:
-            rule: the rule's id.
+            rule: the rule that found it.
             what: which traffic, in words, where ports alone don't say it.
             title: the same in short.
-            remedy: what to do.
+            also: to whom else the group is open on these ports.
             identity: what tells the finding from others about the group.
         """
-        world = self.hits[0].zone is Zone.WORLD
+        to = "the world" if self.hits[0].zone is Zone.WORLD else "neighbours"
+        to = f"{also} and to {to}" if also else to
         latent = " (latent)" if self.latent else ""
         return Finding(
-            rule=rule,
+            rule=rule.id,
             severity=self.severity,
-            title=f"{self.label} is open to {'the world' if world else 'neighbours'} on {title or self.traffic}{latent}",
-            message=" ".join(self._sentences(what or self.traffic, world=world)),
-            remedy=remedy,
+            title=f"{self.label} is open to {to} on {title or self.traffic}{latent}",
+            message=" ".join(self._sentences(what or self.traffic, also)),
+            remedy=rule.remedy if self.certain else f"Let sgaudit read what is missing. If it is open: {rule.remedy}",
             resource=Resource("security-group", self.group_id),
             pairs=0,
             evidence=self.evidence(),
             identity=("ingress", *identity),
         )
 
-    def _sentences(self, traffic: str, *, world: bool) -> Iterable[str]:
-        admits = "admits" if any(hit.certain for hit in self.hits) else "may admit"
+    def _sentences(self, traffic: str, also: str) -> Iterable[str]:
+        admits = "admits" if self.certain else "may admit"
         by = words.listed([permission_label(item) for item in self.permissions], MOST_PERMISSIONS)
         members, dialled = len(self.members), len(self.dialled)
         behind = f"{words.number(members, 'member')} {'carries' if members == 1 else 'carry'} it"
-        if world and dialled:
+        if self.hits[0].zone is Zone.WORLD and dialled:
             who = "all of them" if dialled == members > 1 else "it" if members == 1 else f"{dialled} of them"
             behind += f", {who} with a public address and a route to an internet gateway"
         yield f"{self.label} {admits} {traffic} from {self.who()}{' by ' + by if by else ''}; {behind}."
+        if also:
+            yield f"It admits {also} on the same ports by a permission of its own."
         if acls := words.unique(hit.acl_id for hit in self.hits if hit.acl_id):
             yield f"Without {words.listed(acls)} it would be more."
         if self.latent:
-            yield f"Latent: {self.latent}."
+            yield f"Latent: {self.latent}, so nobody in the internet can dial {'it' if members == 1 else 'them'} today."
         if self.unread:
             yield f"Not known: {words.listed(self.unread, MOST_PERMISSIONS)}."
 
@@ -179,7 +187,8 @@ class Exposed:
             "direction": "ingress",
             "security_group": self.group_id,
             "ports": {protocol: str(ports) for protocol, ports in self.ports.items()},
-            "addresses": {str(family): outsides[family].count(bits) for family, bits in self.sources.items()},
+            # As text: IPv6 has more addresses than a number in JSON can count.
+            "addresses": {str(family): str(outsides[family].count(bits)) for family, bits in self.sources.items()},
             "sources": {
                 str(family): list(outsides[family].blocks(bits))[:MOST_BLOCKS] for family, bits in self.sources.items()
             },

@@ -33,7 +33,7 @@ def check(context: Context) -> Iterator[Finding]:
         severity=stop.severity,
         title=f"{words.number(len(interfaces), 'interface')} without an {family} address",
         message=(
-            f"{words.members_label(matrix, bare).capitalize()} can't be dialled over {family}: "
+            f"{words.sentence(words.members_label(matrix, bare))} can't be dialled over {family}: "
             f"{words.listed(interfaces)} {'has' if len(interfaces) == 1 else 'have'} no {family} address; "
             f"{words.number(pairs, 'pair')} can't connect."
         ),

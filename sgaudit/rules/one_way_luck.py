@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass, field
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
-from sgaudit.model import Cidr
 from sgaudit.reach.causes import Layer
 from sgaudit.reach.nodes import bits_of, indexes_of
 from sgaudit.reach.verdict import Verdict, own_nodes
@@ -15,8 +16,9 @@ from sgaudit.rules.finding import Example, Finding, Resource, Rule
 from sgaudit.severity import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from sgaudit.ports import PortSet
     from sgaudit.reach.causes import Cause
     from sgaudit.rules.context import Context, Judged, Stop
 
@@ -24,22 +26,35 @@ GROUP_LAYERS = (Layer.EGRESS, Layer.INGRESS)
 ROUTE_LAYERS = (Layer.ROUTE, Layer.RETURN_ROUTE)
 OUTWARD = (Layer.EGRESS, Layer.ACL_OUT, Layer.RETURN_OUT)
 
+MOST_WORK = 100_000
+"""Nodes times causes."""
+
 OneWay = dict[int, int]
 """Nodes that are reached and don't reach back, to the nodes that reach all of them."""
 
 
 def check(context: Context) -> Iterator[Finding]:
-    """Report one finding for each cause that closes one direction of pairs whose other direction is open."""
-    seen: dict[int, Stop] = {}
-    for judged in context.over_ip:
-        if not judged.requirement.ip_ordered or not judged.verdicts.failing:
-            continue
+    """
+    Report one finding for each cause that closes one direction of pairs whose other direction is open.
+
+    Where there are too many to go through, one finding tells of all.
+    """
+    asked = [judged for judged in context.over_ip if judged.requirement.ip_ordered and judged.verdicts.failing]
+    spans = _spans(context) if asked else []
+    told: set[int] = set()
+    for judged in asked:
         one_way = _one_way(context, judged)
-        for stop in context.stops if one_way else ():
-            if stop.cause.certain and judged.requirement.need in stop.needs and id(stop) not in seen:
-                finding = _finding(context, stop, one_way)
-                if finding is not None:
-                    seen[id(stop)] = stop
+        stops = [
+            stop for stop in context.stops if stop.cause.certain and judged.requirement.need in stop.needs and one_way
+        ]
+        work = sum(len(stop.cause.blocks) for stop in stops) * sum(nodes.bit_count() for nodes in one_way.values())
+        if work > MOST_WORK:
+            yield from _summary(context, spans, judged, one_way)
+            continue
+        for stop in stops:
+            if id(stop) not in told:
+                for finding in _finding(context, spans, stop, one_way):
+                    told.add(id(stop))
                     yield finding
 
 
@@ -70,6 +85,15 @@ def _doubtful(judged: Judged) -> Mapping[int, int]:
     return found
 
 
+def _spans(context: Context) -> list[tuple[int, int]]:
+    """Find the run of nodes that share each node's address: between equal ones the port decides who dials."""
+    found: list[tuple[int, int]] = []
+    for _, run in groupby(context.matrix.nodes, key=lambda node: node.value):
+        size = sum(1 for _ in run)
+        found += [(len(found), len(found) + size)] * size
+    return found
+
+
 def _pairs(cause: Cause, one_way: OneWay) -> Iterator[tuple[int, int]]:
     """Go through each node behind the cause, with the nodes that it reaches and that the cause keeps from it."""
     for sources, targets in cause.blocks:
@@ -80,66 +104,98 @@ def _pairs(cause: Cause, one_way: OneWay) -> Iterator[tuple[int, int]]:
                     yield index, closed
 
 
-def _finding(context: Context, stop: Stop, one_way: OneWay) -> Finding | None:
+@dataclass
+class _Tally:
+    """Counts pairs by whether the side that dials is on the open end."""
+
+    context: Context
+    spans: Sequence[tuple[int, int]]
+    """For each node the first one with its address, and the first one with a higher address."""
+    missing: PortSet
+    lucky: int = 0
+    unlucky: int = 0
+    examples: list[Example] = field(default_factory=list)
+
+    def add(self, index: int, closed: int) -> None:
+        """Count a node that reaches all of a set, none of which reaches it."""
+        low, high = self.spans[index]
+        self.lucky += (closed & ((1 << low) - 1)).bit_count()
+        self.unlucky += (closed >> high).bit_count()
+        for other in islice(indexes_of(closed), MOST_EXAMPLES - len(self.examples)):
+            nodes = self.context.matrix.nodes
+            ends = (nodes[other].instance.instance_id, nodes[index].instance.instance_id)
+            self.examples.append(Example(*ends, self.missing))
+
+    @property
+    def pairs(self) -> int:
+        return self.lucky + self.unlucky
+
+    def finding(
+        self, said: str, title: str, resource: Resource, identity: tuple[str, ...], needs: list[str]
+    ) -> Finding:
+        return Finding(
+            rule=RULE.id,
+            severity=RULE.severity,
+            title=f"{words.number(self.pairs, 'pair')} open one way only{title}",
+            message=(
+                f"{said}. Each pair makes one connection, which the side with the higher address dials: "
+                f"{_today(self.lucky, self.unlucky)} New addresses after a restart turn this round."
+            ),
+            remedy="Open the closed direction as well; the finding on the blocked path says how.",
+            resource=resource,
+            pairs=self.pairs,
+            examples=tuple(self.examples),
+            evidence={"works_by_luck": self.lucky, "fails": self.unlucky, "missing": str(self.missing), "needs": needs},
+            identity=identity,
+        )
+
+
+def _finding(context: Context, spans: Sequence[tuple[int, int]], stop: Stop, one_way: OneWay) -> Iterator[Finding]:
     cause = stop.cause
-    lucky = unlucky = 0
-    examples: list[Example] = []
+    tally = _Tally(context, spans, cause.missing)
     for index, closed in _pairs(cause, one_way):
-        lower, higher = _by_order(context, index)
-        lucky += (closed & lower).bit_count()
-        unlucky += (closed & higher).bit_count()
-        for other in indexes_of(closed) if len(examples) < MOST_EXAMPLES else ():
-            ends = (context.matrix.nodes[other].instance.instance_id, context.matrix.nodes[index].instance.instance_id)
-            examples.append(Example(*ends, cause.missing))
-    if not lucky + unlucky:
-        return None
+        tally.add(index, closed)
+    if not tally.pairs:
+        return
     holder, resource = _holder(context, cause)
     traffic = words.traffic(cause.protocol, cause.missing)
     way = "out" if cause.layer in OUTWARD else "in"
     what = f"answers to {traffic}" if cause.layer in (Layer.RETURN_IN, Layer.RETURN_OUT) else traffic
     closes = f"has no route for {what}" if cause.layer in ROUTE_LAYERS else f"does not let {what} {way}"
-    pairs = words.number(lucky + unlucky, "pair")
-    return Finding(
-        rule=RULE.id,
-        severity=RULE.severity,
-        title=f"{pairs} open one way only, by {holder}",
-        message=(
-            f"{holder} {closes}, while the other direction of {pairs} is open. Each pair "
-            f"makes one connection, which the side with the higher address dials: {_today(lucky, unlucky)} New "
-            "addresses after a restart turn this round."
-        ),
-        remedy="Open the closed direction as well; the finding on the blocked path says how.",
-        resource=resource,
-        pairs=lucky + unlucky,
-        examples=tuple(examples[:MOST_EXAMPLES]),
-        evidence={
-            "works_by_luck": lucky,
-            "fails": unlucky,
-            "layer": str(cause.layer),
-            "missing": str(cause.missing),
-            "needs": list(stop.needs),
-        },
-        identity=(str(cause.layer), cause.protocol, str(cause.missing), *(cause.groups or ())),
+    yield tally.finding(
+        f"{holder} {closes}, while the other direction of {words.number(tally.pairs, 'pair')} is open",
+        f", by {holder}",
+        resource,
+        (str(cause.layer), str(cause.protocol), str(cause.missing), *(cause.groups or ())),
+        list(stop.needs),
+    )
+
+
+def _summary(context: Context, spans: Sequence[tuple[int, int]], judged: Judged, one_way: OneWay) -> Iterator[Finding]:
+    requirement = judged.requirement
+    tally = _Tally(context, spans, requirement.ports)
+    for reached, nodes in one_way.items():
+        for index in indexes_of(nodes):
+            tally.add(index, reached)
+    if not tally.pairs:
+        return
+    first = min(context.matrix.node_set.subnets)
+    yield tally.finding(
+        f"{words.number(tally.pairs, 'pair')} are open in one direction and not in the other, for many causes",
+        "",
+        Resource("vpc", first[1]),
+        ("all", requirement.need),
+        [requirement.need],
     )
 
 
 def _today(lucky: int, unlucky: int) -> str:
     if not unlucky:
-        return f"today that is the open direction for all {lucky}, by luck."
+        return f"today {words.verb(lucky, 'it works', f'all {lucky} work')} by luck, as it is the open direction."
     if not lucky:
-        return f"today that is the closed direction for all {unlucky}, so they fail."
-    return f"today {lucky} work by luck, as it is the open direction, and {unlucky} fail."
-
-
-def _by_order(context: Context, index: int) -> tuple[int, int]:
-    """Tell the nodes with a lower and with a higher address; those with the same are neither, as the port decides."""
-    nodes = context.matrix.node_set
-    value = nodes.items[index].value
-    if value is None:
-        return 0, 0
-    same = nodes.within(Cidr(nodes.family, value, nodes.family.bits))
-    lower = (same & -same) - 1
-    return lower, nodes.addressed & ~lower & ~same
+        return f"today {words.verb(unlucky, 'it fails', f'all {unlucky} fail')}, as it is the closed direction."
+    works, fails = words.verb(lucky, "works", "work"), words.verb(unlucky, "fails", "fail")
+    return f"today {lucky} {works} by luck, as it is the open direction, and {unlucky} {fails}."
 
 
 def _holder(context: Context, cause: Cause) -> tuple[str, Resource]:

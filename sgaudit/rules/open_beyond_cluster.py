@@ -22,7 +22,7 @@ def check(context: Context) -> Iterator[Finding]:
         worldly = {hit.permission for hit in hits(context, group_id, questions, Zone.WORLD)}
         near = hits(context, group_id, questions, Zone.NEIGHBOURS)
         if found := [hit for hit in near if hit.permission not in worldly]:
-            yield Exposed(context, group_id, found).finding(RULE.id, remedy=RULE.remedy)
+            yield Exposed(context, group_id, found).finding(RULE)
 
 
 RULE = Rule(

@@ -20,7 +20,7 @@ def check(context: Context) -> Iterator[Finding]:
     questions = [Question.of(item) for item in context.requirements.exposures]
     for group_id in groups_at(context) if questions else ():
         if found := hits(context, group_id, questions, Zone.WORLD):
-            yield Exposed(context, group_id, found).finding(RULE.id, remedy=RULE.remedy)
+            yield Exposed(context, group_id, found).finding(RULE)
 
 
 RULE = Rule(

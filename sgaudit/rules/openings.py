@@ -70,6 +70,8 @@ class Hit:
     by_group: bool
     """The bits are interfaces of `outside.others`; else they are ranges of addresses."""
     bits: int
+    sure: int
+    """Those of the bits that are known to get in."""
     protocol: str
     low: int
     high: int
@@ -77,7 +79,6 @@ class Hit:
     """None: the group could not be read."""
     face: Face
     instance_ids: Sequence[str]
-    certain: bool
     unread: tuple[str, ...]
     acl_id: str
     """The network ACL that keeps out some of those whom the permission admits."""
@@ -105,8 +106,7 @@ def lowered(severity: Severity) -> Severity:
 
 def groups_at(context: Context) -> list[str]:
     """List the groups on interfaces of members; an empty id stands for groups that are not known."""
-    faces = [face for outside in context.outside.values() for face in outside.faces]
-    return sorted({group for face in faces for group in (("",) if face.groups is None else face.groups)})
+    return sorted({group_id for outside in context.outside.values() for group_id in outside.by_group})
 
 
 def hits(context: Context, group_id: str, questions: Sequence[Question], zone: Zone) -> list[Hit]:
@@ -117,10 +117,7 @@ def hits(context: Context, group_id: str, questions: Sequence[Question], zone: Z
         searches = [search for crowd in crowds if (search := _Search(context, outside, crowd, group_id, zone)).rows]
         if not searches:
             continue
-        faces: dict[Face, list[str]] = defaultdict(list)
-        for face, instance_ids in outside.faces.items():
-            if (group_id in face.groups) if face.groups is not None else not group_id:
-                faces[replace(face, groups=(group_id,))] += instance_ids
+        faces = outside.by_group.get(group_id, {})
         for search in searches:
             for question in questions:
                 found += search.ask(question, faces)
@@ -233,7 +230,7 @@ class _Search:
                 found = asking & passed
                 if not found:
                     continue
-                sure = surely & sure_border.every(PortSet(((low, high),)), found)
+                sure = found & surely & sure_border.every(PortSet(((low, high),)), found)
                 lead = self._lead(face, found)
                 yield Hit(
                     question=question,
@@ -241,13 +238,13 @@ class _Search:
                     zone=self.zone,
                     by_group=self.by_group,
                     bits=found,
+                    sure=sure,
                     protocol=protocol,
                     low=low,
                     high=high,
                     permission=permission,
                     face=face,
                     instance_ids=instance_ids,
-                    certain=bool(found & sure),
                     unread=(*(self._unread(permission, face) if found & ~sure else ()), *lead[1]),
                     acl_id=self._acl_id(face) if asking & ~passed else "",
                     latent=lead[0],

@@ -75,9 +75,11 @@ def _permissions(context: Context) -> Iterator[Finding]:
 
 def _groups(context: Context) -> Iterator[Finding]:
     for groups in sorted({tuple(sorted(groups)) for groups in context.group_sets}):
+        if not groups:
+            continue
         carrier = next(item for own, item in context.group_sets.items() if sorted(own) == list(groups))
         yield from _finding(
-            Resource("network-interface", carrier.interface_id),
+            Resource("security-group", groups[0]),
             f"interfaces such as {carrier.interface_id} carry {len(groups)} of {GROUPS} security groups",
             len(groups),
             GROUPS,

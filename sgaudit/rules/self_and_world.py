@@ -28,7 +28,7 @@ def check(context: Context) -> Iterator[Finding]:
             continue
         found = wide(hits(context, group_id, [Question("self", ports, RULE.severity)], Zone.WORLD))
         if found:
-            yield Exposed(context, group_id, found).finding(RULE.id, remedy=RULE.remedy)
+            yield Exposed(context, group_id, found).finding(RULE, also="itself")
 
 
 def _from_itself(group: SecurityGroup) -> tuple[tuple[str, PortSet], ...]:

@@ -47,7 +47,7 @@ def _gone(context: Context, group: SecurityGroup, peer: GroupPeer) -> bool:
         and peer.vpc_id in ("", group.vpc_id)
         and group.owner_id == own
         and peer.owner_id in ("", own)
-        and all(peer.group_id not in (item.groups or ()) for item in snapshot.interfaces.values())
+        and peer.group_id not in context.carried
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from enum import StrEnum
 
 from sgaudit.config.baseline import Baseline, Known
 from sgaudit.config.model import EVERY_RULE, Suppression
@@ -15,6 +16,15 @@ from sgaudit.selection import wildcard
 EVIDENCE = "suppression"
 """The key of a finding's evidence that says by what it is suppressed."""
 IN_BASELINE = "in the baseline"
+OWN = frozenset({suppression_expired.RULE.id, suppression_unused.RULE.id})
+"""The rules that are about suppressions, and are subject to none."""
+
+
+class By(StrEnum):
+    """What suppresses a finding."""
+
+    CONFIGURATION = "configuration"
+    BASELINE = "baseline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +69,19 @@ def suppress(findings: Sequence[Finding], accepted: Accepted, rules: Collection[
 
 def known(findings: Sequence[Finding]) -> list[Known]:
     """Give what a new baseline remembers: everything but what the configuration's suppressions are about."""
-    own = {suppression_expired.RULE.id, suppression_unused.RULE.id}
     return [
         Known(finding.fingerprint, finding.rule, finding.resource.id, finding.title)
         for finding in findings
-        if finding.rule not in own and (not finding.suppressed or reason_of(finding) == IN_BASELINE)
+        if finding.rule not in OWN and (not finding.suppressed or finding.evidence[EVIDENCE]["by"] == By.BASELINE)
     ]
 
 
-def reason_of(finding: Finding) -> str:
-    """Tell why a finding is suppressed; empty when it is not."""
-    return str(finding.evidence[EVIDENCE]["reason"]) if finding.suppressed else ""
+def why(finding: Finding) -> str:
+    """Say in a few words why a finding is suppressed: the reason, who gave it, until when."""
+    mark = finding.evidence[EVIDENCE]
+    until = f"until {mark['expires']}" if mark["expires"] else ""
+    given = ", ".join(part for part in (mark["owner"], until) if part)
+    return f"{mark['reason']}{f' ({given})' if given else ''}"
 
 
 def matches(suppression: Suppression, finding: Finding) -> bool:
@@ -82,12 +94,12 @@ def matches(suppression: Suppression, finding: Finding) -> bool:
 def _marked(finding: Finding, holding: Sequence[Suppression], before: Collection[str], file: str) -> Finding:
     for item in holding:
         if matches(item, finding):
-            return _with(finding, item.reason, owner=item.owner, expires=str(item.expires or ""), at=item.at)
-    return _with(finding, IN_BASELINE, at=file) if finding.fingerprint in before else finding
+            return _with(finding, By.CONFIGURATION, item.at, item.reason, item.owner, str(item.expires or ""))
+    return _with(finding, By.BASELINE, file, IN_BASELINE) if finding.fingerprint in before else finding
 
 
-def _with(finding: Finding, reason: str, *, owner: str = "", expires: str = "", at: str) -> Finding:
-    mark = {"reason": reason, "owner": owner, "expires": expires, "at": at}
+def _with(finding: Finding, by: By, at: str, reason: str, owner: str = "", expires: str = "") -> Finding:
+    mark = {"by": str(by), "at": at, "reason": reason, "owner": owner, "expires": expires}
     return replace(finding, suppressed=True, evidence={**finding.evidence, EVIDENCE: mark})
 
 
@@ -108,7 +120,7 @@ def _about(
 def _asked(suppression: Suppression, rules: Collection[str]) -> bool:
     """Tell whether every rule was asked that a suppression is about."""
     if suppression.rule == EVERY_RULE:
-        return all(rule.id in rules for rule in RULES)
+        return all(rule.id in rules for rule in RULES if rule.id not in OWN)
     return suppression.rule in rules
 
 
@@ -116,6 +128,4 @@ def _gone(findings: Sequence[Finding], accepted: Accepted, rules: Collection[str
     if accepted.baseline is None:
         return ()
     there = {finding.fingerprint for finding in findings}
-    return tuple(
-        item for item in accepted.baseline.findings if item.rule in rules and item.fingerprint not in there
-    )
+    return tuple(item for item in accepted.baseline.findings if item.rule in rules and item.fingerprint not in there)

@@ -17,7 +17,7 @@ from sgaudit.errors import SnapshotError
 from sgaudit.model import Instance, Interface, SecurityGroup, Snapshot, Subnet, Vpc
 from sgaudit.snapshot import groups, instances, network
 from sgaudit.snapshot.document import HOW_TO_GET, TOO_DEEP, Document, check, not_an_object, read, save
-from sgaudit.snapshot.fields import EMPTY, FieldError, inner, printable, text
+from sgaudit.snapshot.fields import EMPTY, FieldError, inner, printable, text, wrong
 
 __all__ = ["load", "parse", "read_document", "save"]
 
@@ -108,10 +108,19 @@ def _snapshot(values: dict[str, Any], source: str, *, keep_document: bool) -> Sn
         peerings=network.peerings(values),
         prefix_lists=network.prefix_lists(values),
         prefix_list_sizes=network.prefix_list_sizes(values),
+        whole_vpcs=_whole_vpcs(values),
         denied=_denied(values),
         source=source,
         document=values if keep_document else EMPTY,
     )
+
+
+def _whole_vpcs(values: dict[str, Any]) -> frozenset[str]:
+    """Read which VPCs are there with every interface: sgaudit's own key, since no answer of EC2 tells."""
+    found = values.get("WholeVpcs", [])
+    if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
+        raise wrong("a list of VPC ids", found, "WholeVpcs")
+    return frozenset(found)
 
 
 def _denied(values: dict[str, Any]) -> dict[str, str]:

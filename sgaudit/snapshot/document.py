@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 import sys
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sgaudit import files
 from sgaudit.errors import SnapshotError
 from sgaudit.snapshot.fields import FieldError, Step, printable, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 OPERATIONS = {
     "Reservations": "DescribeInstances",
@@ -37,7 +37,7 @@ OPERATIONS = {
 
 LISTS = OPERATIONS.keys() - {"PrefixListEntries", "Entries"}
 TEXTS = ("AccountId", "Region", "CollectedAt")
-KNOWN = {*LISTS, *TEXTS, "PrefixListEntries", "Denied"}
+KNOWN = {*LISTS, *TEXTS, "PrefixListEntries", "Denied", "WholeVpcs"}
 TRUNCATED = "Truncated"
 STDIN = "standard input"
 TOO_DEEP = "nested too deep"
@@ -312,34 +312,13 @@ def save(document: Mapping[str, Any], path: str) -> None:
             sys.stdout.write("".join(_pieces(document)))
             sys.stdout.flush()
         else:
-            _write(Path(os.path.realpath(path)), _pieces(document))
+            files.write(path, _pieces(document))
     except BrokenPipeError:
         raise
     except (OSError, ValueError, RecursionError) as error:
         reason = TOO_DEEP if isinstance(error, RecursionError) else _reason(error)
         name = "standard output" if path == "-" else printable(path)
         raise SnapshotError(f"{name}: can't be written: {reason}", hint="name another file with -o") from None
-
-
-def _write(target: Path, pieces: Iterable[str]) -> None:
-    known = target.stat() if target.exists() else None
-    if known is not None and not stat.S_ISREG(known.st_mode):
-        # A device or a pipe is written to: another file moved to its place would take it away.
-        with target.open("w", encoding="utf-8") as file:
-            file.writelines(pieces)
-        return
-    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with beside.open("x", encoding="utf-8") as file:
-            file.writelines(pieces)
-            file.flush()
-            os.fsync(file.fileno())
-        if known is not None:
-            beside.chmod(stat.S_IMODE(known.st_mode))
-        beside.replace(target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
 
 
 def _pieces(document: Mapping[str, Any]) -> Iterator[str]:

@@ -6,8 +6,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from sgaudit.errors import SnapshotError
 from sgaudit.model import Family, GroupPeer, Peer, Permission, PrefixListPeer, SecurityGroup
 from sgaudit.snapshot.fields import (
+    FieldError,
     Object,
     Within,
     by_id,
@@ -69,6 +71,19 @@ def _group(names: Names, item: Object) -> SecurityGroup:
         egress=_permissions(names, vpc_id, item, "IpPermissionsEgress"),
         tags=tags(item),
     )
+
+
+def requested(rows: list[dict[str, Any]], vpc_id: str) -> tuple[Permission, ...]:
+    """
+    Read the `IpPermissions` of a request that authorizes or revokes.
+
+    Raises:
+        SnapshotError: a row is wrong.
+    """
+    try:
+        return _permissions({}, vpc_id, {"IpPermissions": rows}, "IpPermissions")
+    except FieldError as fault:
+        raise SnapshotError(f"IpPermissions: {fault}", hint="see the EC2 API reference, IpPermission") from fault
 
 
 def _permissions(names: Names, vpc_id: str, item: Object, key: str) -> tuple[Permission, ...]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sgaudit.model import AclEntry, Family, Permission, Snapshot
+from sgaudit.model import AclEntry, Cidr, Family, Permission, RouteTarget, Snapshot
 from sgaudit.ports import ALL, CLIENT_PORTS, NONE, PortSet
 from sgaudit.reach.causes import Layer
 from sgaudit.reach.matrix import Matrix, build
@@ -28,8 +28,9 @@ PROTOCOLS = {
     Family.IPV6: ("tcp", "udp", "icmpv6", "50", "all"),
 }
 ASKED = (ALL, PortSet.single(29500), PortSet.of([(22, 22), (1024, 65535)]), CLIENT_PORTS)
-EXAMPLES = int(os.environ.get("SGAUDIT_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("SGAUDIT_EXAMPLES", "25"))
 GROUPS = (Layer.EGRESS, Layer.INGRESS)
+ROUTES = (Layer.ROUTE, Layer.RETURN_ROUTE)
 ACLS = (Layer.ACL_OUT, Layer.ACL_IN, Layer.RETURN_OUT, Layer.RETURN_IN)
 searching = settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
@@ -235,9 +236,7 @@ def turned(snapshot: Snapshot, decision: Decision, hop: Hop) -> Snapshot:
     return replace(snapshot, network_acls=acls)
 
 
-def everywhere(family: Family) -> Any:
-    from sgaudit.model import Cidr
-
+def everywhere(family: Family) -> Cidr:
     return Cidr(family, 0, 0)
 
 
@@ -262,6 +261,34 @@ def test_named_entries_decide(document: dict[str, Any], data: st.DataObject) -> 
             assert union(now, Effect.ALLOWS) == (
                 before[True] - decision.ports if allowed else before[True] | decision.ports
             )
+
+
+def with_routes(snapshot: Snapshot, hop: Hop) -> Snapshot:
+    """Give the snapshot with the local routes and those alone, in one route table, that a hop names."""
+    tables = dict(snapshot.route_tables or {})
+    table = tables[hop.resource.id]
+    named = [decision.rule for decision in hop.decisions]
+    kept = tuple(
+        item for item in table.routes if item.target is RouteTarget.LOCAL or any(item is route for route in named)
+    )
+    tables[table.route_table_id] = replace(table, routes=kept)
+    return replace(snapshot, route_tables=tables)
+
+
+@searching
+@given(networks())
+def test_named_routes_decide(document: dict[str, Any]) -> None:
+    """With every route gone that a hop does not name, local ones apart, the hop comes to the same."""
+    for family in Family:
+        matrix = matrix_of(parse(document), family)
+        for source, target in pairs(matrix):
+            found = trace(matrix, source, target, "tcp", CLIENT_PORTS)
+            for place, hop in enumerate(found.hops):
+                sure = all(blocker.code.certain for blocker in hop.blockers)
+                if hop.layer in ROUTES and not hop.skipped and sure:
+                    after = matrix_of(with_routes(matrix.snapshot, hop), family)
+                    now = trace(after, source, target, "tcp", CLIENT_PORTS).hops[place]
+                    assert now == hop
 
 
 def union(hop: Hop, effect: Effect) -> PortSet:

@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 LEVELS = {
     "errors": 0,
+    "files": 0,
     "ports": 0,
     "severity": 0,
     "model": 1,

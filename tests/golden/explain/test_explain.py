@@ -25,7 +25,7 @@ CASES: dict[str, tuple[str, list[str], int]] = {
     "lost-reference": ("middlebox-group-reference", ["train-0", "train-2", "--port", "29500"], 1),
     "middlebox": ("middlebox-cidr", ["train-0", "train-2", "--port", "29500"], 4),
     "blackhole": ("route-blackhole", ["train-0", "train-2"], 1),
-    "ping": ("peering-stale-reference", ["train-0", "train-2", "--protocol", "icmp", "--port", "8"], 1),
+    "ping": ("peering-stale-reference", ["train-0", "train-2", "--protocol", "icmp", "--port", "8"], 0),
     "all-traffic": ("all-tcp-self", ["train-0", "train-1", "--protocol", "all"], 1),
     "from-the-world": ("open-to-the-world", ["203.0.113.9", "train-0", "--port", "22"], 1),
     "to-the-world": ("open-to-the-world", ["train-0", "203.0.113.9", "--port", "443"], 4),

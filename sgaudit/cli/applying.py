@@ -1,0 +1,380 @@
+"""Carrying out a plan from the command line: show, ask, check, apply, read again, judge."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sgaudit import snapshot as snapshots
+from sgaudit.errors import ApplyError, StalePlanError, UsageError
+from sgaudit.fix import apply, permissions, preconditions, rollback
+from sgaudit.fix.journal import Journal, State
+from sgaudit.fix.permissions import Permitted
+from sgaudit.fix.plan import Operation, Plan, Safety
+from sgaudit.fix.store import FolderStore, Store, default_folder
+from sgaudit.model import Family
+from sgaudit.ports import CLIENT_PORTS, PortSet
+from sgaudit.reach.verdict import Verdict
+from sgaudit.rules import words
+from sgaudit.rules.audit import Audit, audit
+from sgaudit.selection import Interfaces, Selection, TagFilter, select
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from sgaudit.aws.change import Ec2Changer
+    from sgaudit.aws.session import Connection
+    from sgaudit.cli.run import Output, Source
+    from sgaudit.model import Snapshot
+
+EXIT_DONE, EXIT_PENDING, EXIT_FAILED = 0, 1, 5
+LOOKS_AFTER = (0.0, 2.0, 4.0, 8.0)
+"""Seconds before each look at the result: what was changed becomes visible everywhere with a small delay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a plan is to be carried out."""
+
+    yes: bool = False
+    unsafe: bool = False
+    max_changes: int = apply.LIMIT
+    resume: bool = False
+    dry_run: bool = False
+    check_permissions: bool = True
+    undo_on_failure: bool = False
+    state_dir: str = ""
+
+    @property
+    def store(self) -> Store:
+        """Where journals are kept."""
+        return store(self.state_dir)
+
+
+def store(state_dir: str) -> Store:
+    """Give the store of journals that `--state-dir` names, or the user's own."""
+    return FolderStore(Path(state_dir) if state_dir else default_folder(os.environ))
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The account and Region that is read and changed."""
+
+    connection: Connection
+    changer: Ec2Changer
+
+    @classmethod
+    def connect(cls, source: Source, region: str = "") -> Account:
+        """
+        Connect to AWS; a Region that is given nowhere else is that of the plan.
+
+        Raises:
+            CollectError: there are no credentials, or no such Region.
+            UsageError: a saved snapshot was given.
+        """
+        from sgaudit.aws.change import Ec2Changer
+        from sgaudit.aws.session import AwsOptions, connect
+
+        if source.snapshot_path:
+            raise UsageError("a saved snapshot can't be changed", hint="leave --snapshot out, or only plan")
+        connection = connect(
+            AwsOptions(
+                profile=source.profile,
+                region=source.region or region,
+                role_arn=source.role_arn,
+                external_id=source.external_id,
+                endpoint_url=source.endpoint_url,
+            )
+        )
+        return cls(connection, Ec2Changer(connection))
+
+    def check(self, account_id: str, region: str, what: str) -> None:
+        """
+        See that it is the account and Region that something is for.
+
+        Raises:
+            UsageError: it is another one.
+        """
+        mine = (self.connection.account_id() or account_id, self.connection.place.region)
+        if mine != (account_id or mine[0], region or mine[1]):
+            raise UsageError(
+                f"{what} is for account {account_id} in {region}, and the credentials are for {mine[0]} in {mine[1]}",
+                hint="choose with --profile, --role-arn and --region",
+            )
+
+    def read(self, selection: Selection, *, whole_vpc: bool) -> Snapshot:
+        """Read what the plan is about."""
+        from sgaudit.aws.collect import collect
+
+        return snapshots.parse(collect(self.connection, selection, whole_vpc=whole_vpc), source="AWS")
+
+
+def carry_out(plan: Plan, source: Source, options: Options, output: Output) -> int:
+    """
+    Carry out a plan, and give the exit code: 0 only when reading again shows that it has cured what it is for.
+
+    Raises:
+        UsageError: it may not be carried out, or is for another account.
+        StalePlanError: the account has changed since it was made.
+        ApplyError: a call would be denied, or the journal can't be written.
+    """
+    apply.check(plan, options.max_changes)
+    _check_safety(plan, options)
+    account = Account.connect(source, plan.region)
+    account.check(plan.account_id, plan.region, "the plan")
+    journals = options.store
+    journal = Journal.load(journals, plan.run) if options.resume else None
+    if not options.resume and journals.read(plan.run):
+        journal = Journal.load(journals, plan.run)
+        if journal.state is not State.APPLIED and not options.dry_run:
+            raise UsageError(
+                f"run {plan.run} was begun before ({journal.state})",
+                hint=f"go on with sgaudit apply --resume {plan.run}, or undo it with sgaudit rollback {plan.run}",
+            )
+    show(plan, output)
+    if not options.dry_run:
+        confirm(f"carry out {words.number(len(plan.operations), 'operation')}?", yes=options.yes)
+    check_preconditions(plan, account, journal)
+    if options.check_permissions:
+        check_permissions(plan, account, output)
+    if options.dry_run:
+        return EXIT_PENDING if plan.operations else EXIT_DONE
+    with interruptible(output) as (stopped, sleep):
+        applied = apply.run(
+            plan,
+            account.changer,
+            journals,
+            limit=options.max_changes,
+            resume=journal is not None,
+            who=_who(),
+            sleep=sleep,
+            stopped=stopped,
+            progress=lambda operation, outcome: output.note(f"{outcome}: {summary(operation)}"),
+        )
+    return _conclude(plan, account, options, output, applied)
+
+
+def _conclude(plan: Plan, account: Account, options: Options, output: Output, applied: apply.Applied) -> int:
+    counts = f"{len(applied.done)} done, {len(applied.already)} already so, {int(bool(applied.failed))} failed"
+    output.write([f"run {plan.run}: {counts}, {len(applied.left)} left\n"])
+    if not applied.complete:
+        _say(output, f"error: {applied.error}", applied.hint and f"hint: {applied.hint}")
+    elif not (remaining := verify(plan, account)):
+        output.write(["read again: what the plan is for is cured\n"])
+        return EXIT_DONE
+    else:
+        _say(output, f"error: read again, and not cured: {words.listed(remaining, 5)}")
+    if options.undo_on_failure and not applied.interrupted:
+        undo(plan.run, account, options.store, output)
+        return EXIT_FAILED
+    if applied.stale and not applied.done:
+        raise StalePlanError(applied.error, hint="make a new plan with sgaudit fix")
+    _say(output, f"hint: sgaudit apply --resume {plan.run} goes on with it; sgaudit rollback {plan.run} takes it back")
+    return EXIT_FAILED
+
+
+def _say(output: Output, *lines: str) -> None:
+    for line in lines:
+        if line:
+            click.echo(output.style.safe(line), err=True)
+
+
+def undo(run: str, account: Account, journals: Store, output: Output) -> int:
+    """Take a run back, and give the exit code: 0 only when nothing of it is left."""
+    with interruptible(output) as (stopped, sleep):
+        result = rollback.run(
+            run,
+            account.changer,
+            journals,
+            sleep=sleep,
+            stopped=stopped,
+            progress=lambda step: output.note(f"undone: {step.operation}: {step.call.api if step.call else 'gone'}"),
+        )
+    output.write([f"run {run}: {words.number(len(result.undone), 'operation')} undone\n"])
+    output.write(f"left: {output.style.safe(f'{name}: {reason}')}\n" for name, reason in result.left)
+    if result.error:
+        _say(output, f"error: {result.error}", f"hint: sgaudit rollback {run} goes on with it")
+    return EXIT_DONE if result.complete else EXIT_FAILED
+
+
+def _check_safety(plan: Plan, options: Options) -> None:
+    unsafe = [operation for operation in plan.operations if operation.safety is Safety.UNSAFE]
+    if unsafe and not options.unsafe and not options.dry_run:
+        first = unsafe[0]
+        raise UsageError(
+            f"{words.number(len(unsafe), 'operation')} of the plan {'is' if len(unsafe) == 1 else 'are'} unsafe: "
+            f"{first.id}: {first.unsafe_because}",
+            hint="look at the plan, then allow them with --unsafe",
+        )
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """
+    Ask a person.
+
+    Raises:
+        UsageError: there is nobody to ask.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError("nobody is there to confirm the changes", hint="look at the plan, then give --yes")
+    click.confirm(question, abort=True, err=True)
+
+
+def summary(operation: Operation) -> str:
+    """Say in one line what an operation does."""
+    params = operation.call.params
+    names = ("NetworkInterfaceId", "NetworkAclId", "GroupId", "GroupName", "PrefixListName")
+    target = next((params[name] for name in names if name in params), "")
+    if isinstance(target, dict):
+        target = f"what {target.get('Ref')} creates"
+    return f"{operation.id} {operation.call.api} {target}".rstrip()
+
+
+def show(plan: Plan, output: Output) -> None:
+    """Show what a plan is going to do."""
+    style = output.style
+    lines = [f"plan {plan.run}: {words.number(len(plan.operations), 'operation')} ({plan.strategy})"]
+    for operation in plan.operations:
+        lines.append(f"  {summary(operation)}: {operation.reason}")
+        if operation.safety is Safety.UNSAFE:
+            lines.append(f"    unsafe: {operation.unsafe_because}")
+    lines += [f"  also opens {item.protocol} {item.ports}: {item.source} to {item.target}" for item in plan.extra]
+    output.write(f"{style.safe(line)}\n" for line in lines)
+
+
+def check_preconditions(plan: Plan, account: Account, journal: Journal | None) -> None:
+    """
+    Read the account and see that it is as the plan expects.
+
+    Raises:
+        StalePlanError: it is not.
+    """
+    snapshot = account.read(selection_of(plan), whole_vpc=plan.outside_known)
+    if snapshot.account_id and plan.account_id and snapshot.account_id != plan.account_id:
+        raise UsageError(
+            f"the plan is for account {plan.account_id}, and this is {snapshot.account_id}",
+            hint="choose with --profile, --role-arn and --region",
+        )
+    changed = preconditions.changed(plan, snapshot, journal)
+    if changed:
+        raise StalePlanError("the plan is stale: " + "; ".join(changed), hint="make a new plan with sgaudit fix")
+
+
+def check_permissions(plan: Plan, account: Account, output: Output) -> None:
+    """
+    Ask EC2 whether each call would be allowed.
+
+    Raises:
+        ApplyError: one would not.
+    """
+    checked = permissions.check(plan, account.changer)
+    denied = [item.operation for item in checked if item.permitted is Permitted.DENIED]
+    unknown = [item for item in checked if item.permitted is Permitted.UNKNOWN]
+    for item in unknown:
+        output.note(f"permission not known: {summary(item.operation)}: {item.code}")
+    if denied:
+        raise ApplyError(
+            f"AWS would deny {words.listed([summary(operation) for operation in denied], 5)}; nothing was changed",
+            hint="; ".join(dict.fromkeys(apply.needed(operation.call) for operation in denied)),
+        )
+
+
+def selection_of(plan: Plan) -> Selection:
+    """
+    Give the selection that a plan was made with.
+
+    Raises:
+        UsageError: it can't be read.
+    """
+    raw = plan.selection
+    try:
+        return Selection(
+            tags=tuple(TagFilter.parse(str(text)) for text in raw.get("tags", ())),
+            instance_ids=tuple(raw.get("instance_ids", ())),
+            vpc_ids=tuple(raw.get("vpc_ids", ())),
+            security_groups=tuple(raw.get("security_groups", ())),
+            everything=bool(raw.get("all", False)),
+            include_stopped=bool(raw.get("include_stopped", False)),
+            interfaces=Interfaces(raw.get("interfaces", Interfaces.PRIMARY)),
+            family=Family(raw.get("family", Family.IPV4)),
+        )
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"the plan's selection can't be read: {error}", hint="make a new plan") from error
+
+
+def judge(plan: Plan, snapshot: Snapshot) -> Audit:
+    """Judge the cluster as it was judged when the plan was made."""
+    from sgaudit.policy.load import load
+    from sgaudit.policy.resolve import resolve
+
+    settings: dict[str, Any] = dict(plan.settings)
+    selection = selection_of(plan)
+    members = select(snapshot, selection)
+    policies = [load(name) for name in settings.get("policies") or ()]
+    requirements = resolve(
+        policies, members, settings=settings.get("parameters") or {}, head=settings.get("head") or None
+    )
+    ports = settings.get("client_ports")
+    client_ports = PortSet.parse(ports) if ports else CLIENT_PORTS
+    return audit(snapshot, selection, members, requirements, client_ports=client_ports)
+
+
+def verify(plan: Plan, account: Account, *, sleep: Callable[[float], None] = time.sleep) -> Sequence[str]:
+    """Read again and tell what the plan was to cure and did not; nothing when all is cured."""
+    named = {fingerprint for operation in plan.operations for fingerprint in operation.findings}
+    remaining: list[str] = []
+    for seconds in LOOKS_AFTER:
+        sleep(seconds)
+        result = judge(plan, account.read(selection_of(plan), whole_vpc=False))
+        remaining = [item.title for item in result.findings if item.fingerprint in named]
+        unknown = result.counts[Verdict.UNKNOWN] - int(plan.after.get(str(Verdict.UNKNOWN), 0))
+        if unknown > 0:
+            remaining.append(f"{words.number(unknown, 'pair')} can't be judged any more")
+        if not remaining:
+            break
+    return remaining
+
+
+@contextmanager
+def interruptible(output: Output) -> Iterator[tuple[Callable[[], bool], Callable[[float], None]]]:
+    """Let the first Ctrl-C stop after the call that is under way, and the second at once."""
+    pressed = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        if pressed:
+            signal.default_int_handler(number, frame)
+        pressed = True
+        output.note("stopping after this call; press Ctrl-C again to stop at once")
+
+    def sleep(seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if pressed:
+                raise KeyboardInterrupt
+            time.sleep(min(left, 0.2))
+
+    previous = signal.signal(signal.SIGINT, stop)
+    try:
+        yield (lambda: pressed), sleep
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def _who() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return ""
