@@ -19,6 +19,7 @@ COMMANDS = {
     "scan": "Judge a cluster and name what blocks it.",
     "matrix": "Show the exact open ports of every pair.",
     "explain": "Follow packets between two members, hop by hop.",
+    "fix": "Plan the least change that cures it, and carry it out.",
     "apply": "Carry out a saved plan, with a journal.",
     "rollback": "Take back what a run has made.",
     "runs": "List what was applied, and how it ended.",

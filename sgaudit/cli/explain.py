@@ -83,7 +83,7 @@ def _pair(options: dict[str, Any], source: Source, output: Output) -> Trace:
     protocol, default, which = options["protocol"], Family(options["family"]), Interfaces(options["interfaces"])
     ports, client = asked(options.pop("port"), protocol), client_ports(options)
     selection = _selection(options, texts, saved=bool(source.snapshot_path))
-    snapshot = source.load(selection or Selection(everything=True), quiet=output.quiet)
+    snapshot = source.load(selection or Selection(everything=True), quiet=output.quiet, rule_ids=True)
     finder = Finder(candidates(snapshot, selection), which)
     one, other = (finder.find(text) for text in texts)
     check(one, other)
@@ -145,7 +145,7 @@ def _finding(fingerprint: str, options: dict[str, Any], source: Source, output: 
             hint=f"give at least {SHORTEST_FINGERPRINT} characters of the fingerprint that scan -f json shows",
         )
     selection, client = take_selection(options), client_ports(options)
-    snapshot = source.load(selection, quiet=output.quiet)
+    snapshot = source.load(selection, quiet=output.quiet, rule_ids=True)
     picked = members(snapshot, selection)
     result = audit(snapshot, selection, picked, requirements(options, picked), client_ports=client)
     finding = _pick(result, fingerprint)

@@ -7,6 +7,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -49,14 +50,16 @@ class Source:
         """Take its options out of those of a command."""
         return cls(**{name: options.pop(name, "") for name in cls.__slots__})
 
-    def load(self, selection: Selection, *, quiet: bool, keep_document: bool = False) -> Snapshot:
+    def load(self, selection: Selection, *, quiet: bool, whole_vpc: bool = False, rule_ids: bool = False) -> Snapshot:
         """Read the saved snapshot, or AWS."""
         if self.snapshot_path:
-            return snapshots.load(self.snapshot_path, keep_document=keep_document)
-        document = self.collect(selection, quiet=quiet)
-        return snapshots.parse(document, source=self.described(document), keep_document=keep_document)
+            return snapshots.load(self.snapshot_path)
+        document = self.collect(selection, quiet=quiet, whole_vpc=whole_vpc, rule_ids=rule_ids)
+        return snapshots.parse(document, source=self.described(document))
 
-    def collect(self, selection: Selection, *, quiet: bool, whole_vpc: bool = False) -> dict[str, Any]:
+    def collect(
+        self, selection: Selection, *, quiet: bool, whole_vpc: bool = False, rule_ids: bool = False
+    ) -> dict[str, Any]:
         """Read AWS."""
         from sgaudit.aws.collect import collect
         from sgaudit.aws.progress import SILENT, TerminalProgress
@@ -73,7 +76,7 @@ class Source:
         )
         progress = SILENT if quiet else TerminalProgress(sys.stderr)
         try:
-            return collect(connection, selection, progress=progress, whole_vpc=whole_vpc)
+            return collect(connection, selection, progress=progress, whole_vpc=whole_vpc, rule_ids=rule_ids)
         finally:
             progress.close()
 
@@ -123,6 +126,54 @@ def client_ports(options: dict[str, Any]) -> PortSet:
     return port_option("--client-ports", options["client_ports"], CLIENT_PORTS)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a command's options ask of a cluster."""
+
+    names: tuple[str, ...]
+    policies: tuple[Policy, ...]
+    parameters: dict[str, str]
+    head: str
+    client_ports: PortSet
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> Asked:
+        """
+        Take policies and their settings out of the options of a command.
+
+        Raises:
+            PolicyError: a policy is wrong or missing.
+            UsageError: a setting is.
+        """
+        from sgaudit.policy.load import load
+
+        ports = client_ports(options)
+        names = tuple(options.pop("policies")) or (DEFAULT_POLICY,)
+        policies = tuple(load(name) for name in names)
+        return cls(names, policies, _settings(options, policies), options.pop("head"), ports)
+
+    def resolve(self, members: Sequence[Member]) -> Requirements:
+        """
+        Resolve it for some members.
+
+        Raises:
+            UsageError: a setting or the head is wrong.
+        """
+        from sgaudit.policy.resolve import resolve
+
+        return resolve(self.policies, members, settings=self.parameters, head=self.head or None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as the `settings` of a plan; files are named so that they are found from any folder."""
+        names = [str(Path(name).resolve()) if Path(name).is_file() else name for name in self.names]
+        return {
+            "policies": names,
+            "parameters": dict(self.parameters),
+            "head": self.head,
+            "client_ports": str(self.client_ports),
+        }
+
+
 def requirements(options: dict[str, Any], members: Sequence[Member]) -> Requirements:
     """
     Load the policies that a command's options name, and resolve them for some members.
@@ -131,12 +182,7 @@ def requirements(options: dict[str, Any], members: Sequence[Member]) -> Requirem
         PolicyError: a policy is wrong or missing.
         UsageError: a setting or the head is.
     """
-    from sgaudit.policy.load import load
-    from sgaudit.policy.resolve import resolve
-
-    policies = [load(name) for name in options.pop("policies") or (DEFAULT_POLICY,)]
-    settings = _settings(options, policies)
-    return resolve(policies, members, settings=settings, head=options.pop("head") or None)
+    return Asked.take(options).resolve(members)
 
 
 def _settings(options: dict[str, Any], policies: Sequence[Policy]) -> dict[str, str]:

@@ -51,7 +51,7 @@ class Filters:
     """For each subnet the sources to which its routes lead the answer."""
     client_ports: PortSet
     _way_back: dict[tuple[int, bool, str], int] = field(default_factory=dict, repr=False)
-    _tables: dict[int, list[PortSet]] = field(default_factory=dict, repr=False)
+    _tables: dict[int, tuple[Steps, list[PortSet]]] = field(default_factory=dict, repr=False)
 
     def subnet_steps(self, subnet: int, protocol: str, *, egress: bool) -> Steps:
         """Tell what the network ACL of a subnet lets out (to targets) or in (from sources)."""
@@ -176,8 +176,9 @@ class Filters:
     def _per_node(self, steps: Steps) -> list[PortSet]:
         found = self._tables.get(id(steps))
         if found is None:
-            found = self._tables[id(steps)] = steps.by_node(len(self.nodes))
-        return found
+            # The steps are kept with their table: else another object could get the same id.
+            found = self._tables[id(steps)] = steps, steps.by_node(len(self.nodes))
+        return found[1]
 
 
 @dataclass(frozen=True)

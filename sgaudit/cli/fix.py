@@ -1,0 +1,134 @@
+"""`sgaudit fix`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sgaudit.cli.options import option, output_options, policy_options, selection_options, source_options
+from sgaudit.cli.run import Asked, Output, Source, members, take_selection, write_file
+from sgaudit.errors import UsageError
+from sgaudit.fix import planner, tighten
+from sgaudit.fix.apply import LIMIT
+from sgaudit.fix.emit import EMITTERS
+from sgaudit.fix.plan import Strategy
+from sgaudit.model import Cidr
+from sgaudit.report import plan_table
+from sgaudit.rules.audit import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, Audit, audit
+from sgaudit.severity import Severity
+
+if TYPE_CHECKING:
+    from sgaudit.fix.plan import Plan
+
+STRATEGIES = [str(strategy) for strategy in Strategy if strategy is not Strategy.NONE]
+
+
+@click.command(name="fix")
+@selection_options
+@source_options
+@policy_options
+@option("--strategy", type=click.Choice(STRATEGIES), default=None, help="How to write permissions.  [default: best]")
+@option("--cidr", "cidrs", multiple=True, metavar="CIDR", help="Blocks for the strategy cidr; the members' else.")
+@option("--widen", is_flag=True, help="Write the fewest permissions, even where they cover ports in between.")
+@option("--tighten", "tightens", is_flag=True, help="Replace permissions that are too open by what the policy needs.")
+@option("--dry-run", is_flag=True, help="Show the plan and change nothing.")
+@option("--check-permissions", is_flag=True, help="With --dry-run: ask EC2 whether each call would be allowed.")
+@option("--out", default="", metavar="FILE", help="Save the plan for sgaudit apply.")
+@option("--emit", type=click.Choice(sorted(EMITTERS)), default=None, help="Write the plan for another tool instead.")
+@option("--unsafe", is_flag=True, help="Carry out operations that are not safe as well.")
+@option("--yes", is_flag=True, help="Don't ask.")
+@option("--max-changes", type=click.IntRange(min=1), default=LIMIT, show_default=True, help="Refuse a larger plan.")
+@option("--undo-on-failure", is_flag=True, help="Take everything back when the cure is not seen.")
+@option("--state-dir", default="", metavar="DIR", help="Where journals are kept.")
+@output_options("table", "json")
+def command(**options: Any) -> int:
+    """
+    Plan the least change that opens what the cluster needs, prove it, and carry it out.
+
+    Without --dry-run or --emit it shows the plan, asks, writes a journal, makes the changes, reads again and
+    judges again.
+
+    Exit codes: 0 nothing to do or cured; 1 changes are pending; 2 usage; 3 no such members; 4 incomplete;
+    5 an apply failed; 6 AWS changed meanwhile.
+    """
+    source, output = Source.take(options), Output.take(options)
+    selection = take_selection(options)
+    asked = Asked.take(options)
+    if source.snapshot_path and not (options["dry_run"] or options["emit"]):
+        raise UsageError(
+            "a saved snapshot can't be changed", hint="look with --dry-run, or write the change with --emit"
+        )
+    snapshot = source.load(selection, quiet=output.quiet, whole_vpc=True, rule_ids=options["tightens"])
+    picked = members(snapshot, selection)
+    result = audit(snapshot, selection, picked, asked.resolve(picked), client_ports=asked.client_ports)
+    make = tighten.plan if options["tightens"] else planner.plan
+    plan = make(
+        result,
+        planner.Options(
+            strategy=Strategy(options["strategy"]) if options["strategy"] else None,
+            blocks=tuple(_cidr(text) for text in options["cidrs"]),
+            settings=asked.to_json(),
+            widen=options["widen"],
+        ),
+    )
+    if options["out"]:
+        write_file("--out", options["out"], [json.dumps(plan.to_json(), indent=2) + "\n"])
+    if options["emit"]:
+        output.write(EMITTERS[options["emit"]](plan))
+        return _pending_code(result, pending=False)
+    if options["dry_run"]:
+        _show(plan, output, options["format_"])
+        if options["check_permissions"]:
+            _check(plan, source, output)
+        return _pending_code(result, pending=bool(plan.operations))
+    return _carry_out(plan, result, source, output, options)
+
+
+def _pending_code(result: Audit, *, pending: bool) -> int:
+    if result.incomplete:
+        return EXIT_INCOMPLETE
+    return EXIT_FINDINGS if pending else EXIT_CLEAN
+
+
+def _cidr(text: str) -> Cidr:
+    try:
+        return Cidr.parse(text)
+    except ValueError as error:
+        raise UsageError(f"--cidr {text!r} is no CIDR block", hint="for example --cidr 10.0.0.0/16") from error
+
+
+def _show(plan: Plan, output: Output, form: str) -> None:
+    if form == "json":
+        output.write([json.dumps(plan.to_json(), indent=2, ensure_ascii=False), "\n"])
+    else:
+        output.write(plan_table.render(plan, output.style))
+
+
+def _check(plan: Plan, source: Source, output: Output) -> None:
+    from sgaudit.cli import applying
+
+    account = applying.Account.connect(source, plan.region)
+    applying.check_permissions(plan, account, output)
+
+
+def _carry_out(plan: Plan, result: Audit, source: Source, output: Output, options: dict[str, Any]) -> int:
+    from sgaudit.cli import applying
+
+    if not plan.operations:
+        _show(plan, output, options["format_"])
+        return result.exit_code(Severity.ERROR)
+    return applying.carry_out(
+        plan,
+        source,
+        applying.Options(
+            yes=options["yes"],
+            unsafe=options["unsafe"],
+            max_changes=options["max_changes"],
+            check_permissions=True,
+            undo_on_failure=options["undo_on_failure"],
+            state_dir=options["state_dir"],
+        ),
+        output,
+    )

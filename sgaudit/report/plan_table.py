@@ -1,0 +1,97 @@
+"""A plan as people read it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgaudit.fix.plan import Safety
+from sgaudit.report.tables import table
+from sgaudit.rules import words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgaudit.fix.plan import Operation, Plan
+    from sgaudit.report.terminal import Style
+
+VERDICTS = ("open", "partial", "blocked", "unknown")
+MOST_EXTRAS = 12
+
+
+def render(plan: Plan, style: Style) -> Iterator[str]:
+    """Write before and after, the operations, what else is opened, and what can't be fixed."""
+    for block in (_head(plan, style), _operations(plan, style), _extra(plan, style), _unfixable(plan, style)):
+        lines = list(block)
+        if lines:
+            yield "\n".join(lines) + "\n\n"
+    yield last_line(plan, style) + "\n"
+
+
+def _head(plan: Plan, style: Style) -> Iterator[str]:
+    place = " ".join(part for part in (plan.account_id and f"account {plan.account_id}", plan.region) if part)
+    yield style.paint(style.safe(f"plan {plan.run}" + (f"  ({place})" if place else "")), "bold")
+    if plan.operations:
+        how = "the best choice there is" if plan.exact else "a good choice, made greedily"
+        yield style.wrap(f"strategy {plan.strategy}: {how}")
+    yield ""
+    rows = [
+        ["before", *(f"{plan.before.get(verdict, 0):,}" for verdict in VERDICTS)],
+        ["after", *(f"{plan.after.get(verdict, 0):,}" for verdict in VERDICTS)],
+    ]
+    yield from table(["ordered pairs", *VERDICTS], rows, right=(1, 2, 3, 4))
+
+
+def _operations(plan: Plan, style: Style) -> Iterator[str]:
+    for operation in plan.operations:
+        yield from operation_lines(operation, style)
+
+
+def operation_lines(operation: Operation, style: Style) -> Iterator[str]:
+    """Write one operation."""
+    look = "green" if operation.safety is Safety.SAFE else "yellow"
+    yield f"{operation.id} {style.paint(str(operation.safety), 'bold', look)} {operation.call.api}"
+    yield style.wrap(operation.reason, indent="  ")
+    if operation.unsafe_because:
+        yield style.wrap(f"unsafe: {operation.unsafe_because}", indent="  ")
+    quota = operation.quota
+    if quota:
+        yield style.wrap(
+            f"quota: {quota['name']}: {quota['before']} -> {quota['after']} of {quota['limit']}", indent="  "
+        )
+
+
+def _extra(plan: Plan, style: Style) -> Iterator[str]:
+    if not plan.operations:
+        return
+    if not plan.extra:
+        yield "nothing else becomes reachable" + ("" if plan.outside_known else ", as far as interfaces were read")
+        return
+    yield "what else becomes reachable:"
+    for extra in plan.extra[:MOST_EXTRAS]:
+        pairs = f" ({words.number(extra.pairs, 'pair')})" if extra.pairs else ""
+        yield style.wrap(
+            f"- {extra.source} to {extra.target} on {extra.protocol} {extra.ports}{pairs}", indent="  ", hanging="    "
+        )
+    if len(plan.extra) > MOST_EXTRAS:
+        yield f"  and {len(plan.extra) - MOST_EXTRAS} more; -f json has all of them"
+    if not plan.outside_known:
+        yield style.wrap("Not all interfaces of the VPC were read: others that carry these groups are not counted.")
+
+
+def _unfixable(plan: Plan, style: Style) -> Iterator[str]:
+    for item in plan.unfixable:
+        yield style.wrap(f"not fixable: {item.rule}: {item.title}", hanging="  ")
+        yield style.wrap(f"{style.sign('→', '=>')} {item.reason}", indent="  ", hanging="     ")
+
+
+def last_line(plan: Plan, style: Style) -> str:
+    """Say it in one line."""
+    if not plan.operations:
+        text = "nothing to change" if not plan.unfixable else "nothing that sgaudit can change"
+        return style.paint(text, "bold", "green" if not plan.unfixable else "yellow")
+    unsafe = sum(operation.safety is Safety.UNSAFE for operation in plan.operations)
+    text = f"{words.number(len(plan.operations), 'operation')}, {unsafe} unsafe"
+    text += f"; {words.number(plan.required, 'pair')} become open as required"
+    if plan.unfixable:
+        text += f"; {words.number(len(plan.unfixable), 'finding')} can't be fixed"
+    return style.paint(text, "bold")
