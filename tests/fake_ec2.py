@@ -269,7 +269,8 @@ class FakeEc2:
         if singular in ("CidrIp", "CidrIpv6"):
             return _block(value, 4 if singular == "CidrIp" else 6)
         if singular == "PrefixListId":
-            if group_id and value not in self.lists and value not in (self._document.get("PrefixListEntries") or {}):
+            known = [*self.lists, *(self._document.get("PrefixListEntries") or {})]
+            if group_id and (value not in known or self._hidden.get(value, 0) > 0):
                 raise refused("InvalidPrefixListID.NotFound", value)
             return value
         peer = {key: item[key] for key in ("GroupId", "UserId", "VpcId", "VpcPeeringConnectionId") if key in item}
@@ -436,6 +437,7 @@ class FakeEc2:
             "Tags": _tags(params, "prefix-list"),
             "_entries": entries,
         }
+        self._hidden[list_id] = self._lag
         if token:
             self._tokens[token] = list_id
         return {"PrefixList": {**self._shown(list_id), "State": "create-in-progress"}}

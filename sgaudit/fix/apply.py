@@ -174,6 +174,7 @@ class _Run:
         self._calls = calls
         self._stopped = stopped
         self._progress = progress
+        self._interrupted = False
 
     def carry_out(self) -> Applied:
         done: list[str] = []
@@ -214,7 +215,7 @@ class _Run:
 
     def _carry(self, operation: Operation) -> str:
         """Bring one operation to its end, and tell whether the run did it or it was so already."""
-        if self._stopped():
+        if self._interrupted or self._stopped():
             raise _Stop(ON_REQUEST, INTERRUPTED, failed=False)
         params = request(operation, self._plan.run, self._journal.created)
         effect = effect_of(operation.call.api)
@@ -223,12 +224,15 @@ class _Run:
         if unsettled is None and effect.complete(params, seen):
             return self._standing(operation, seen)
         before: Seen = unsettled["before"] if unsettled is not None else seen
-        attempt = _Attempt(self._journal, self._calls, operation, effect, params, before)
+        attempt = _Attempt(self._journal, self._calls, operation, effect, params, before, self._interrupt)
         try:
             return attempt.bring_about(seen)
         except CallError as error:
             # Reading failed: whether the call went through will be told by whoever goes on with the run.
             raise _Stop(f"{operation.id}: {error.message}", error.code, hint=error.hint) from error
+
+    def _interrupt(self) -> None:
+        self._interrupted = True
 
     def _observe(self, operation: Operation, effect: Effect, params: Raw) -> Seen:
         try:
@@ -272,6 +276,8 @@ class _Attempt:
     effect: Effect
     params: dict[str, Any]
     before: Seen
+    interrupt: Callable[[], None]
+    """Told when a person wants to stop, although the operation was brought to its end."""
 
     def bring_about(self, seen: Seen) -> str:
         for number in range(1, TRIES + 1):
@@ -341,6 +347,7 @@ class _Attempt:
         return outcome
 
     def _settle_interrupted(self) -> str:
+        self.interrupt()
         seen = self._observed()
         if self.effect.complete(self.params, seen):
             return self._done(seen)

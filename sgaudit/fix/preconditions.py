@@ -15,6 +15,7 @@ from sgaudit.model import AclEntry, Interface, NetworkAcl, Permission, SecurityG
 
 SECURITY_GROUP, NETWORK_ACL, NETWORK_INTERFACE = "security-group", "network-acl", "network-interface"
 PREFIX_LIST = "prefix-list"
+HIGHEST_ENTRY = 32766
 WORDS = {
     "identity": "the name or the VPC",
     "ingress": "the ingress permissions",
@@ -109,9 +110,11 @@ def _row(row: Permission) -> str:
 
 
 def _acl(acl: NetworkAcl) -> dict[str, Any]:
+    # The last entries, which deny, can't be changed, and not everybody who reads an ACL lists them.
+    entries = [entry for entry in acl.entries if entry.number <= HIGHEST_ENTRY]
     return {
-        "ingress-entries": sorted(_entry(entry) for entry in acl.entries if not entry.egress),
-        "egress-entries": sorted(_entry(entry) for entry in acl.entries if entry.egress),
+        "ingress-entries": sorted(_entry(entry) for entry in entries if not entry.egress),
+        "egress-entries": sorted(_entry(entry) for entry in entries if entry.egress),
         "subnets": sorted(acl.subnet_ids),
     }
 

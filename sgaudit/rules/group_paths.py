@@ -125,6 +125,13 @@ def _remedy(context: Context, cause: Cause, holders: int, peers: int) -> str:
     if ours is not None:
         holder = words.group_label(snapshot, ours)
         return f"Add to {holder} an {direction} permission for {traffic} {preposition} the group itself."
+    usual, lacking = _usual_group(context, cause, peers)
+    if usual is not None:
+        holder, whom = words.group_label(snapshot, usual), words.members_label(matrix, lacking)
+        return (
+            f"Add to {holder} an {direction} permission for {traffic} {preposition} the group itself, and put that "
+            f"group on {whom} as well."
+        )
     shared = words.common_groups(matrix, peers)
     other = words.group_label(snapshot, shared[0]) if shared else "the groups of these members"
     for group, lacking in ((cause.groups, peers), (shared, holders)):
@@ -135,13 +142,26 @@ def _remedy(context: Context, cause: Cause, holders: int, peers: int) -> str:
     return f"A{add} {other}, or put one group with a permission for itself on all members."
 
 
+def _usual_group(context: Context, cause: Cause, peers: int) -> tuple[str | None, int]:
+    """Tell the group of the holder that most of the peers carry as well, and the peers that lack it."""
+    carriers = context.matrix.node_set.by_group
+    best = max(cause.groups or (), key=lambda group: ((carriers[group] & peers).bit_count(), group))
+    if (carriers[best] & peers).bit_count() * 2 <= peers.bit_count() or _is_default(context, best):
+        return None, 0
+    return best, peers & ~carriers[best]
+
+
+def _is_default(context: Context, group: str) -> bool:
+    # Nothing should be added to a VPC's default group, nor anybody be put into it (Security Hub EC2.2).
+    known = (context.snapshot.security_groups or {}).get(group)
+    return known is not None and known.name == DEFAULT_GROUP
+
+
 def _is_mesh(context: Context, cause: Cause, group: str) -> bool:
     """Tell whether a group lets its carriers reach one another on what is missing here."""
     matrix = context.matrix
     carriers = matrix.node_set.by_group[group]
-    known = (context.snapshot.security_groups or {}).get(group)
-    # Nothing should be added to a VPC's default group, nor anybody be put into it (Security Hub EC2.2).
-    return (known is None or known.name != DEFAULT_GROUP) and all(
+    return not _is_default(context, group) and all(
         not carriers & ~matrix.sure.groups.steps((group,), cause.protocol, egress=egress).every(cause.missing, carriers)
         for egress in (True, False)
     )

@@ -230,9 +230,7 @@ def test_a_broken_connection_is_not_repeated_blindly(cluster: Cluster, tmp_path:
     faults = Faults(changer._connection.ec2)
     faults.breaks("AuthorizeSecurityGroupIngress", ConnectionResetError("reset"))
 
-    applied = apply.run(
-        plan(authorize("op-1", cluster.group)), changer, FolderStore(tmp_path), sleep=lambda _: None
-    )
+    applied = apply.run(plan(authorize("op-1", cluster.group)), changer, FolderStore(tmp_path), sleep=lambda _: None)
 
     assert (applied.failed, applied.done) == ("op-1", ())
     assert faults.sent["AuthorizeSecurityGroupIngress"] == 3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,13 +19,9 @@ from tests.builders import acl, entry, group, node, row, snapshot
 from tests.fake_ec2 import FakeEc2
 from tests.unit.fix.faults import CHANGE_FAULTS, Crash, FaultyEc2, MemoryStore, Moment
 from tests.unit.fix.plans import (
-    CLUSTER_GROUP,
     ENTRIES,
-    PEERS,
     PLANS,
-    PREFIX_LIST,
     RUN,
-    TIGHTEN,
     authorize,
     create_entry,
     create_group,
@@ -39,6 +34,7 @@ from tests.unit.fix.plans import (
 )
 
 BEFORE = fake().permissions()
+WAS = "tcp:1024-65535 from sg-a"
 
 
 def no_wait(seconds: float) -> None:
@@ -163,9 +159,7 @@ def back_already(ec2: FakeEc2) -> None:
         (
             "peers",
             rule_changed,
-            [
-                "op-1: {rule} of sg-a was changed since: it was tcp:1024-65535 from sg-a, and is tcp:2048-65535 from sg-a"
-            ],
+            [f"op-1: {{rule}} of sg-a was changed since: it was {WAS}, and is tcp:2048-65535 from sg-a"],
         ),
         ("acl-entries", entry_replaced, ["op-2: entry 91 (ingress) of acl-1 was changed since"]),
         ("acl-entries", entry_gone, []),
@@ -306,7 +300,12 @@ def test_no_such_run() -> None:
 # Random accounts and plans
 
 PORTS = [22, 80, 1024, 65535]
-PEERS_OF_ROWS = [{"cidr": ["10.0.0.0/8"]}, {"cidr6": ["2001:db8::/32"]}, {"groups": ["sg-a"]}, {"groups": ["sg-b"]}]
+PEERS_OF_ROWS: list[dict[str, Any]] = [
+    {"cidr": ["10.0.0.0/8"]},
+    {"cidr6": ["2001:db8::/32"]},
+    {"groups": ["sg-a"]},
+    {"groups": ["sg-b"]},
+]
 ROWS = [row("tcp", port, **peer) for port in PORTS for peer in PEERS_OF_ROWS] + [row(groups=["sg-a"])]
 WANTED = [
     tcp(port, port, {key: peer})
