@@ -136,7 +136,21 @@ def failure_of(error: BaseException) -> Failure:
     return Failure.UNANSWERED if status >= SERVER_FAULT else Failure.REFUSED
 
 
-def _never_blindly(*, caught_exception: Exception | None = None, **_: Any) -> None:
-    """Keep botocore from repeating a change that got no answer: first it must be read whether it was made."""
+def _never_blindly(
+    *,
+    operation: Any,
+    response: tuple[Any, Mapping[str, Any]] | None = None,
+    caught_exception: Exception | None = None,
+    **_: Any,
+) -> None:
+    """
+    Keep botocore from repeating a change (its `needs-retry` event).
+
+    Whoever made it waits, and reads first whether it was made where no answer tells.
+    """
+    from botocore.exceptions import ClientError
+
     if caught_exception is not None:
         raise caught_exception
+    if response is not None and response[1].get("Error"):
+        raise ClientError(dict(response[1]), operation.name)

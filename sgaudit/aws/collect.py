@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 from sgaudit.aws.failures import explain
 from sgaudit.aws.members import Found, MembersUnknown, find, with_managed
 from sgaudit.aws.progress import SILENT, Progress
-from sgaudit.aws.reader import Answer, Reader, collector_at_rest, requests
+from sgaudit.aws.reader import Answer, Reader, requests
+from sgaudit.heap import collector_at_rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -149,6 +149,7 @@ def carry_out(plan: Plan, source: Source, options: Options, output: Output) -> i
         check_permissions(plan, account, output)
     if options.dry_run:
         return EXIT_PENDING if plan.operations else EXIT_DONE
+    safe = output.style.safe
     with interruptible(output) as (stopped, sleep):
         applied = apply.run(
             plan,
@@ -159,7 +160,7 @@ def carry_out(plan: Plan, source: Source, options: Options, output: Output) -> i
             who=_who(),
             sleep=sleep,
             stopped=stopped,
-            progress=lambda operation, outcome: output.note(f"{outcome}: {summary(operation)}"),
+            progress=lambda operation, outcome: output.note(safe(f"{outcome}: {summary(operation)}")),
         )
     return _conclude(plan, account, options, output, applied)
 
@@ -198,7 +199,9 @@ def undo(run: str, account: Account, journals: Store, output: Output) -> int:
             journals,
             sleep=sleep,
             stopped=stopped,
-            progress=lambda step: output.note(f"undone: {step.operation}: {step.call.api if step.call else 'gone'}"),
+            progress=lambda step: output.note(
+                output.style.safe(f"undone: {step.operation} {step.call.api if step.call else ''}".rstrip())
+            ),
         )
     output.write([f"run {run}: {words.number(len(result.undone), 'operation')} undone\n"])
     output.write(f"left: {output.style.safe(f'{name}: {reason}')}\n" for name, reason in result.left)
@@ -283,7 +286,7 @@ def check_permissions(plan: Plan, account: Account, output: Output) -> None:
     denied = [item.operation for item in checked if item.permitted is Permitted.DENIED]
     unknown = [item for item in checked if item.permitted is Permitted.UNKNOWN]
     for item in unknown:
-        output.note(f"permission not known: {summary(item.operation)}: {item.code}")
+        output.note(output.style.safe(f"permission not known: {summary(item.operation)}: {item.code}"))
     if denied:
         raise ApplyError(
             f"AWS would deny {words.listed([summary(operation) for operation in denied], 5)}; nothing was changed",
@@ -337,7 +340,7 @@ def verify(plan: Plan, account: Account, *, sleep: Callable[[float], None] = tim
     remaining: list[str] = []
     for seconds in LOOKS_AFTER:
         sleep(seconds)
-        result = judge(plan, account.read(selection_of(plan), whole_vpc=False))
+        result = judge(plan, account.read(selection_of(plan), whole_vpc=plan.outside_known))
         remaining = [item.title for item in result.findings if item.fingerprint in named]
         unknown = result.counts[Verdict.UNKNOWN] - int(plan.after.get(str(Verdict.UNKNOWN), 0))
         if unknown > 0:

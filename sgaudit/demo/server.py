@@ -28,6 +28,7 @@ OURS_ALONE: Mapping[str, str] = {
     "AWS_CONFIG_FILE": os.devnull,
     "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
     "AWS_EC2_METADATA_DISABLED": "true",
+    "SGAUDIT_CONFIG": "",
     "NO_PROXY": ADDRESS,
     "no_proxy": ADDRESS,
 }

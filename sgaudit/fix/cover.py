@@ -18,13 +18,20 @@ LARGEST_EXACT = 12
 
 def blocks(family: Family, addresses: Iterable[int]) -> tuple[Cidr, ...]:
     """Give the fewest CIDR blocks that hold these addresses and no other one."""
-    found: list[Cidr] = []
-    for address in sorted(set(addresses)):
-        block = Cidr(family, address, family.bits)
-        while found and _twins(found[-1], block):
-            block = Cidr(family, found.pop().first, block.prefix - 1)
-        found.append(block)
-    return tuple(found)
+    return collapsed(family, (Cidr(family, address, family.bits) for address in addresses))
+
+
+def collapsed(family: Family, found: Iterable[Cidr]) -> tuple[Cidr, ...]:
+    """Give the fewest CIDR blocks that hold what these hold; all are of one family."""
+    kept: list[Cidr] = []
+    for block in sorted(found, key=lambda block: (block.first, block.prefix)):
+        if kept and block.first in kept[-1]:
+            continue
+        kept.append(block)
+        while len(kept) > 1 and _twins(kept[-2], kept[-1]):
+            prefix = kept.pop().prefix - 1
+            kept.append(Cidr(family, kept.pop().first, prefix))
+    return tuple(kept)
 
 
 def _twins(one: Cidr, other: Cidr) -> bool:

@@ -78,6 +78,8 @@ class Desk:
     gaps: tuple[GroupGap, ...]
     blocks: tuple[Cidr, ...] = ()
     """CIDR blocks that the user gave, for the strategy `cidr`."""
+    widen: bool = False
+    """Cover the ports between those that are missing where that takes fewer permissions."""
 
     def propose(self, strategy: Strategy) -> Proposal | Refusal:
         """Work out one strategy."""
@@ -121,7 +123,7 @@ class Desk:
         if not usable:
             return "no security group is on all of the members concerned"
         best = min(usable, key=lambda group: (self.population.cost(group, group), self._foreign(group), group))
-        grants = _merged(
+        grants = self._merged(
             Grant(best, gap.egress, gap.protocol, gap.missing, (GroupPeer(best),), (gap.finding,)) for gap in self.gaps
         )
         return Proposal(Strategy.SELF, grants, exact=True, cost=self.population.cost(best, best))
@@ -147,7 +149,7 @@ class Desk:
                 if named is not None:
                     grants += [_grant(holder, gap, named) for gap in filled]
                 cost += candidates[holder, peer][1]
-        return Proposal(Strategy.PEERS, _merged(grants), exact, cost)
+        return Proposal(Strategy.PEERS, self._merged(grants), exact, cost)
 
     def _cluster_group(self) -> Proposal | str:
         nodes = self.context.matrix.node_set
@@ -158,7 +160,7 @@ class Desk:
         reason = not_attachable(found)
         if reason:
             return reason
-        grants = _merged(
+        grants = self._merged(
             Grant(NEW_GROUP, gap.egress, gap.protocol, gap.missing, (GroupPeer(NEW_GROUP),), (gap.finding,))
             for gap in self.gaps
         )
@@ -197,7 +199,10 @@ class Desk:
                 filled = [gap for place, gap in enumerate(alike) if candidates[holder][0] >> place & 1]
                 grants += [replace(_grant(holder, gap, None), peers=peers(gap)) for gap in filled]
                 cost += candidates[holder][1]
-        return Proposal(strategy, _joined_blocks(_merged(grants)), exact, cost)
+        return Proposal(strategy, self._merged(grants), exact, cost)
+
+    def _merged(self, grants: Iterable[Grant]) -> tuple[Grant, ...]:
+        return merged(grants, widen=self.widen)
 
     def _held(self, nodes: int) -> bool:
         inside = 0
@@ -267,39 +272,36 @@ def _grant(holder: str, gap: GroupGap, peer: Peer | None) -> Grant:
     return Grant(holder, gap.egress, gap.protocol, gap.missing, (peer,) if peer else (), (gap.finding,))
 
 
-def _merged(grants: Iterable[Grant]) -> tuple[Grant, ...]:
-    """Join grants that differ in ports alone, then those that differ in peers alone."""
-    by_peers: dict[tuple[object, ...], Grant] = {}
+def merged(grants: Iterable[Grant], *, widen: bool = False) -> tuple[Grant, ...]:
+    """
+    Join grants so that each peer is named once for each group, direction and protocol, then those of the same ports.
+
+    Args:
+        grants: in any order; they may overlap.
+        widen: make one range of each peer's ports, whatever lies in between.
+    """
+    by_peer: dict[tuple[str, bool, str, Peer], tuple[PortSet, dict[str, None]]] = {}
     for grant in grants:
-        key = (grant.holder, grant.egress, grant.protocol, grant.peers)
-        have = by_peers.get(key)
-        by_peers[key] = grant if have is None else _joined(have, grant)
-    by_ports: dict[tuple[object, ...], Grant] = {}
-    for grant in by_peers.values():
-        same = (grant.holder, grant.egress, grant.protocol, grant.ports)
-        have = by_ports.get(same)
-        by_ports[same] = grant if have is None else _joined(have, grant)
-    return tuple(by_ports.values())
-
-
-def _joined(one: Grant, other: Grant) -> Grant:
-    return replace(
-        one,
-        ports=one.ports | other.ports,
-        peers=tuple(dict.fromkeys((*one.peers, *other.peers))),
-        findings=tuple(dict.fromkeys((*one.findings, *other.findings))),
+        for peer in grant.peers:
+            key = (grant.holder, grant.egress, grant.protocol, peer)
+            ports, findings = by_peer.get(key, (PortSet(), {}))
+            by_peer[key] = (ports | grant.ports, findings | dict.fromkeys(grant.findings))
+    by_ports: dict[tuple[str, bool, str, PortSet], tuple[list[Peer], dict[str, None]]] = {}
+    for (holder, egress, protocol, peer), (ports, findings) in by_peer.items():
+        wide = widen and protocol in ("tcp", "udp")
+        written = PortSet.single(ports.ranges[0][0], ports.ranges[-1][1]) if wide else ports
+        peers, known = by_ports.setdefault((holder, egress, protocol, written), ([], {}))
+        peers.append(peer)
+        known.update(findings)
+    return tuple(
+        Grant(holder, egress, protocol, ports, _collapsed(peers), tuple(findings))
+        for (holder, egress, protocol, ports), (peers, findings) in by_ports.items()
     )
 
 
-def _joined_blocks(grants: Sequence[Grant]) -> tuple[Grant, ...]:
-    """Drop blocks that others of the same permission hold."""
-    return tuple(replace(grant, peers=_without_inner(grant.peers)) for grant in grants)
-
-
-def _without_inner(peers: tuple[Peer, ...]) -> tuple[Peer, ...]:
-    kept: list[Peer] = []
-    blocks = sorted((peer for peer in peers if isinstance(peer, Cidr)), key=lambda block: block.prefix)
-    for block in blocks:
-        if not any(isinstance(other, Cidr) and block.first in other and block.last in other for other in kept):
-            kept.append(block)
-    return (*kept, *(peer for peer in peers if not isinstance(peer, Cidr)))
+def _collapsed(peers: Sequence[Peer]) -> tuple[Peer, ...]:
+    """Write blocks as the fewest that hold the same addresses, and leave other peers as they are."""
+    found: list[Peer] = []
+    for family in Family:
+        found += cover.collapsed(family, [peer for peer in peers if isinstance(peer, Cidr) and peer.family is family])
+    return (*found, *(peer for peer in peers if not isinstance(peer, Cidr)))

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sgaudit.errors import InternalError
 from sgaudit.fix.plan import Extra
+from sgaudit.model import Family
 from sgaudit.ports import ALL, PortSet
+from sgaudit.reach.nodes import bits_of
 from sgaudit.reach.verdict import count_pairs
 from sgaudit.rules import words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sgaudit.fix.population import Population
     from sgaudit.model import Snapshot
     from sgaudit.policy.model import Requirement
     from sgaudit.reach.matrix import Matrix
     from sgaudit.reach.nodes import GroupSet
+    from sgaudit.reach.steps import Steps
 
 Traffic = tuple[str, PortSet]
+OTHER_ICMP = {Family.IPV4: "icmpv6", Family.IPV6: "icmp"}
+"""Messages that mean nothing over a family."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,35 +57,77 @@ def extras(
     Raises:
         InternalError: the change closes something.
     """
-    was, now = population.matrix(population.context.snapshot), population.matrix(after)
+    traffic, wanted = list(touched), list(requirements)
+    return tuple(line for family in population.families for line in _over(population, after, family, traffic, wanted))
+
+
+def _over(
+    population: Population,
+    after: Snapshot,
+    family: Family,
+    touched: Sequence[Traffic],
+    requirements: Sequence[Requirement],
+) -> tuple[Extra, ...]:
+    """Tell it for one family: a permission with a group as peer lets both of them pass."""
+    was, now = population.matrix(population.context.snapshot, family), population.matrix(after, family)
+    nodes = now.node_set
+    judged = bits_of(
+        node.index for node in nodes if node.interface and node.interface.interface_id in population.judged
+    )
     required = [
         (
             item.protocol,
             item.ports,
-            now.node_set.of_instances(item.sources),
-            now.node_set.of_instances(item.targets),
+            nodes.of_instances(item.sources) & judged,
+            nodes.of_instances(item.targets) & judged,
         )
         for item in requirements
     ]
     found: dict[_Key, dict[tuple[int, int], PortSet]] = defaultdict(dict)
     for protocol, ports in touched:
-        for name, part in _parts(now, protocol, ports, [needed for _, needed, _, _ in required]):
+        for name, part in _parts(was, now, protocol, ports, [needed for _, needed, _, _ in required]):
             wanted = [
                 (sources, targets)
                 for asked, needed, sources, targets in required
                 if asked == "all" or (asked == name and part <= needed)
             ]
             _compare(was, now, name, part, wanted, population, found)
-    return _said(now, found)
+    where = "" if family is population.context.matrix.family else f", over {words.family(family)}"
+    return _said(now, found, where)
 
 
-def _parts(now: Matrix, protocol: str, ports: PortSet, needs: list[PortSet]) -> list[Traffic]:
-    """Part traffic so that neither a filter nor a need tells the ports of one part from each other."""
-    parts = [(name, part) for name, asked in now.traffic(protocol, ports) for part in now.segments(name, asked)]
-    for needed in needs:
-        cut = [(name, piece) for name, part in parts for piece in (part & needed, part - needed)]
-        parts = [(name, piece) for name, piece in cut if piece]
-    return parts
+def _parts(was: Matrix, now: Matrix, protocol: str, ports: PortSet, needs: list[PortSet]) -> list[Traffic]:
+    """Part traffic so that no filter, before or after, and no need tells the ports of one part from each other."""
+    return [
+        (name, part)
+        for name, asked in now.traffic(protocol, ports)
+        if name != OTHER_ICMP[now.family]
+        for part in _alike(asked, [*_filters(was, name), *_filters(now, name)], needs)
+    ]
+
+
+def _filters(matrix: Matrix, protocol: str) -> list[Steps]:
+    """List what surely passes at each filter that treats some ports unlike others."""
+    found: dict[int, Steps] = {}
+    for egress in (True, False):
+        for groups in matrix.node_set.by_group_set:
+            steps = matrix.sure.groups.steps(groups, protocol, egress=egress)
+            found[id(steps)] = steps
+        for subnet in range(len(matrix.node_set.subnets)):
+            steps = matrix.sure.subnet_steps(subnet, protocol, egress=egress)
+            found[id(steps)] = steps
+    return [steps for steps in found.values() if not steps.is_constant]
+
+
+def _alike(ports: PortSet, filters: Sequence[Steps], needs: Sequence[PortSet]) -> list[PortSet]:
+    edges = {end for found in (ports, *needs) for low, high in found.ranges for end in (low, high + 1)}
+    edges |= {end for steps in filters for low, high, _ in steps.segments for end in (low, high + 1)}
+    kinds: dict[tuple[object, ...], list[tuple[int, int]]] = defaultdict(list)
+    for low, end in pairwise(sorted(edges)):
+        if low in ports:
+            key = (*(steps.at(low) for steps in filters), *(low in needed for needed in needs))
+            kinds[key].append((low, end - 1))
+    return [PortSet.of(spans) for spans in kinds.values()]
 
 
 def _compare(
@@ -116,7 +164,7 @@ def _compare(
                     found[key][block] = found[key].get(block, PortSet()) | part
 
 
-def _said(now: Matrix, found: Mapping[_Key, Mapping[tuple[int, int], PortSet]]) -> tuple[Extra, ...]:
+def _said(now: Matrix, found: Mapping[_Key, Mapping[tuple[int, int], PortSet]], where: str) -> tuple[Extra, ...]:
     lines: list[Extra] = []
     for key, blocks in found.items():
         ports = PortSet()
@@ -128,8 +176,8 @@ def _said(now: Matrix, found: Mapping[_Key, Mapping[tuple[int, int], PortSet]]) 
         )
         lines.append(
             Extra(
-                _end(now, key.source, outside=key.source_outside),
-                _end(now, key.target, outside=key.target_outside),
+                _end(now, key.source, outside=key.source_outside) + where,
+                _end(now, key.target, outside=key.target_outside) + where,
                 key.protocol,
                 "all" if ports == ALL else str(ports),
                 pairs,

@@ -70,6 +70,8 @@ class Options:
     """None: the best of all that can be used."""
     blocks: tuple[Cidr, ...] = ()
     """CIDR blocks for the strategy `cidr`."""
+    widen: bool = False
+    """Write the fewest permissions, even where they cover ports in between that nothing needs."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """As in `Plan.settings`."""
     run: str = ""
@@ -89,7 +91,7 @@ def plan(audit: Audit, options: Options = Options()) -> Plan:
     context = audit.context
     run = options.run or new_run()
     population = Population(context)
-    desk = Desk(context, population, tuple(group_gaps(context)), options.blocks)
+    desk = Desk(context, population, tuple(group_gaps(context)), options.blocks, options.widen)
     proposal, refusals = choose(desk, options.strategy)
     efa, efa_refusals = efa_grants.propose(context, population)
     wanted = entries(context, acl_gaps(context))
@@ -224,8 +226,8 @@ def _touched(operations: Sequence[Operation]) -> list[tuple[str, PortSet]]:
             for row in params["IpPermissions"]:
                 _note(found, row["IpProtocol"], row.get("FromPort"), row.get("ToPort"))
         elif operation.call.api == "CreateNetworkAclEntry":
-            span = params.get("PortRange", {})
-            _note(found, params["Protocol"], span.get("From"), span.get("To"))
+            # An entry for the answers lets each port through on which nothing but the way back was missing.
+            _note(found, params["Protocol"], None, None)
     return list(found.items())
 
 

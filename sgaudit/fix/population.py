@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sgaudit.model import Instance, Member, Snapshot
+from sgaudit.model import Family, Instance, Interface, Member, Snapshot
 from sgaudit.reach.matrix import Matrix, build
 
 if TYPE_CHECKING:
@@ -24,33 +24,44 @@ class Population:
 
     @cached_property
     def members(self) -> tuple[Member, ...]:
-        """The members with their judged interfaces, then every other interface by itself."""
-        judged = {item.interface_id for member in self.context.matrix.members for item in member.interfaces}
-        others = [item for name, item in self.context.snapshot.interfaces.items() if name not in judged]
+        """The members with all of their interfaces, judged or not, then everybody else."""
+        ours: dict[str, list[Interface]] = {member.instance.instance_id: [] for member in self.context.matrix.members}
+        others: dict[str, list[Interface]] = defaultdict(list)
+        for item in self.context.snapshot.interfaces.values():
+            found = ours.get(item.instance_id)
+            if found is None:
+                found = others[item.instance_id or item.interface_id]
+            found.append(item)
         return (
-            *self.context.matrix.members,
-            *(
-                Member(
-                    Instance(item.interface_id, "", "", item.vpc_id, item.subnet_id, "", (item.interface_id,)),
-                    (item,),
-                )
-                for item in others
-            ),
+            *(Member(it.instance, tuple(ours[it.instance.instance_id])) for it in self.context.matrix.members),
+            *(Member(_anybody(name, found[0]), tuple(found)) for name, found in others.items()),
         )
 
-    def matrix(self, snapshot: Snapshot) -> Matrix:
+    def matrix(self, snapshot: Snapshot, family: Family) -> Matrix:
         """Build the matrix of all of them by what a snapshot says; `snapshot` may be a simulated one."""
         known = snapshot.interfaces
         members = [
             Member(member.instance, tuple(known[item.interface_id] for item in member.interfaces))
             for member in self.members
         ]
-        own = self.context.matrix
-        return build(snapshot, members, family=own.family, client_ports=own.client_ports)
+        return build(snapshot, members, family=family, client_ports=self.context.matrix.client_ports)
+
+    @cached_property
+    def families(self) -> tuple[Family, ...]:
+        """The family of the cluster's matrix, and the other one where an interface has an address of it."""
+        own = self.context.matrix.family
+        other = next(family for family in Family if family is not own)
+        used = any(item.address(other) for item in self.context.snapshot.interfaces.values())
+        return (own, other) if used else (own,)
+
+    @cached_property
+    def judged(self) -> frozenset[str]:
+        """The ids of the interfaces that requirements are about."""
+        return frozenset(item.interface_id for member in self.context.matrix.members for item in member.interfaces)
 
     @cached_property
     def strangers(self) -> Mapping[str, int]:
-        """How many interfaces that are not judged carry each group."""
+        """How many interfaces of others than members carry each group."""
         found: dict[str, int] = defaultdict(int)
         for member in self.members[len(self.context.matrix.members) :]:
             for interface in member.interfaces:
@@ -73,3 +84,8 @@ class Population:
             return strange_holders * others
         peers, strange_peers = ours.get(peer, 0).bit_count(), self.strangers.get(peer, 0)
         return (holders + strange_holders) * (peers + strange_peers) - holders * peers
+
+
+def _anybody(name: str, interface: Interface) -> Instance:
+    """Stand in for whatever has an interface, an instance or not."""
+    return Instance(name, "", "", interface.vpc_id, interface.subnet_id, "", (interface.interface_id,))

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sgaudit.errors import UsageError
+from sgaudit.heap import collector_at_rest
 from sgaudit.model import Snapshot
 from sgaudit.ports import CLIENT_PORTS, PortSet
 from sgaudit.reach.matrix import build
@@ -127,9 +128,10 @@ def audit(
         UsageError: no need of any policy could be judged.
     """
     _refuse_nothing(requirements)
-    matrix = build(snapshot, members, family=selection.family, client_ports=client_ports)
-    context = Context(snapshot, matrix, requirements)
-    outcome = suppress(check(context, rules), accepted, {rule.id for rule in rules})
+    with collector_at_rest():
+        matrix = build(snapshot, members, family=selection.family, client_ports=client_ports)
+        context = Context(snapshot, matrix, requirements)
+        outcome = suppress(check(context, rules), accepted, {rule.id for rule in rules})
     return Audit(selection, context, ordered(outcome.findings), outcome.gone)
 
 

@@ -142,6 +142,7 @@ def _finding(context: Context, groups: GroupSet, directions: tuple[str, ...], ha
             "peer_groups": sorted(_peer_groups(context, half.kinds)),
             "needs": list(half.needs),
         },
+        subject=("security-groups",),
         identity=(*directions, *(groups or ())),
     )
 

@@ -43,6 +43,7 @@ def check(context: Context) -> Iterator[Finding]:
             "Attach an EFA interface while the instance is stopped, or launch it anew from a template with "
             "InterfaceType efa; the instance type must support EFA."
         ),
+        subject=("members",),
         resource=Resource("instance", members[0].instance.instance_id),
         pairs=pairs,
         evidence={

@@ -41,6 +41,7 @@ def check(context: Context) -> Iterator[Finding]:
                 + (f" ({operation} failed with {code})" if code else "")
                 + f"; up to {words.number(pairs, 'pair')} over EFA depend on it.",
                 remedy=f"Allow ec2:{operation} to the role that sgaudit runs as, and scan again.",
+                subject=(kind_of,),
                 resource=Resource("instance" if kind_of == "member" else kind_of, resources[0]),
                 pairs=pairs,
                 evidence={"operation": operation, "error": code or "", "resources": resources[:50]},

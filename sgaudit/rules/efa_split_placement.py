@@ -66,6 +66,7 @@ def _finding(context: Context, judged: Judged, pairs: int) -> Finding:
             "places": [{"vpc": vpc, "availability_zone": zone, "members": counted[vpc, zone]} for vpc, zone in ranked],
             "need": judged.requirement.need,
         },
+        subject=("members",),
         identity=(judged.requirement.need, *(f"{vpc}/{zone}" for vpc, zone in sorted(counted))),
     )
 

@@ -62,14 +62,17 @@ class Finding:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     """JSON-ready facts that decided."""
     identity: tuple[str, ...] = ()
-    """What tells it from other findings of its rule about its resource, from one run to the next."""
+    """What tells it from other findings of its rule about its subject, from one run to the next."""
+    subject: tuple[str, ...] = ()
+    """What it is about, for the fingerprint; the resource, unless that is just one of several to choose from."""
     fix: Fix = Fix.NONE
     suppressed: bool = False
 
     @property
     def fingerprint(self) -> str:
         """The same for the same cause, however many members it concerns today."""
-        parts = (self.rule, self.resource.type, self.resource.id, *self.identity)
+        subject = self.subject or (self.resource.type, self.resource.id)
+        parts = (self.rule, *subject, *self.identity)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 

@@ -40,7 +40,8 @@ def finding(context: Context, stop: Stop, rule: str) -> Finding:
         title=_title(context, cause, peers, preposition),
         message=_message(context, cause, peers, f"{words.number(pairs, 'pair')} can't connect"),
         remedy=_remedy(context, cause, holders, peers),
-        resource=_resource(context, cause.groups),
+        resource=Resource("security-group", _best_group(context, cause, peers)),
+        subject=("security-groups", *(cause.groups or ())),
         pairs=pairs,
         examples=context.examples(cause, cause.missing),
         evidence={
@@ -57,7 +58,6 @@ def finding(context: Context, stop: Stop, rule: str) -> Finding:
             direction,
             cause.protocol,
             str(cause.missing),
-            *(cause.groups or ()),
             *(["middlebox"] if cause.lost_reference else []),
         ),
     )
@@ -103,12 +103,13 @@ def _group_sets(context: Context, nodes: int) -> list[GroupSet]:
     return [groups for groups, carriers in context.matrix.node_set.by_group_set.items() if carriers & nodes]
 
 
-def _resource(context: Context, groups: GroupSet) -> Resource:
-    """Name the group that most members carry: the one in which the permission would serve most."""
-    if not groups:
-        return Resource("security-group", "")
+def _best_group(context: Context, cause: Cause, peers: int) -> str:
+    """Tell the group in which the permission would serve best: one that the peers carry too, else the commonest."""
+    if not cause.groups:
+        return ""
+    ours = _shared_group(context, cause, peers) or _usual_group(context, cause, peers)[0]
     carriers = context.matrix.node_set.by_group
-    return Resource("security-group", max(groups, key=lambda group: (carriers[group].bit_count(), group)))
+    return ours or max(cause.groups, key=lambda group: (carriers[group].bit_count(), group))
 
 
 def _remedy(context: Context, cause: Cause, holders: int, peers: int) -> str:
@@ -117,7 +118,7 @@ def _remedy(context: Context, cause: Cause, holders: int, peers: int) -> str:
     traffic = words.traffic(cause.protocol, cause.missing)
     if not cause.groups:
         return "Put a security group with the cluster's permissions on these interfaces."
-    holder = words.group_label(snapshot, _resource(context, cause.groups).id)
+    holder = words.group_label(snapshot, _best_group(context, cause, peers))
     add = f"dd to {holder} an {direction} permission for {traffic} {preposition}"
     if cause.lost_reference:
         return f"A{add} the other subnet's CIDR block, or route around the middlebox."

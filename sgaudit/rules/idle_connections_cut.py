@@ -54,6 +54,7 @@ def check(context: Context) -> Iterator[Finding]:
             resource=Resource("network-interface", interfaces[0]),
             pairs=0,
             evidence={"seconds": timeout, "interfaces": interfaces[:50]},
+            subject=("network-interfaces",),
             identity=(str(timeout),),
         )
 

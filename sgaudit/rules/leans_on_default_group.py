@@ -48,6 +48,7 @@ def check(context: Context) -> Iterator[Finding]:
         pairs=pairs,
         examples=_examples(context, without),
         evidence={"security_groups": [group.group_id for group in groups]},
+        subject=("security-groups",),
         identity=tuple(group.group_id for group in groups),
     )
 

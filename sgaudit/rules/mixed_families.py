@@ -43,6 +43,7 @@ def check(context: Context) -> Iterator[Finding]:
                 "family": str(context.matrix.family),
                 "instances": [m.instance.instance_id for m in members[:50]],
             },
+            subject=("members",),
             identity=(str(context.matrix.family),),
         )
 

@@ -52,6 +52,7 @@ def _mixed(context: Context, constraint: ConstraintRequirement) -> Iterator[Find
         resource=Resource("instance-type", min(apart)),
         pairs=2 * sum(apart.values()) * sum(others.values()),
         evidence={"instance_types": dict(sorted(types.items()))},
+        subject=("members",),
         identity=tuple(sorted(types)),
     )
 

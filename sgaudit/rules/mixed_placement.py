@@ -61,6 +61,7 @@ def _finding(context: Context, constraint: ConstraintRequirement, places: dict[s
         resource=Resource(noun.replace(" ", "-").lower(), ranked[-1]),
         pairs=0,
         evidence={"constraint": str(constraint.kind), "members": counts},
+        subject=("members",),
         identity=(str(constraint.kind), *sorted(places)),
     )
 

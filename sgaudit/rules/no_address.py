@@ -42,6 +42,7 @@ def check(context: Context) -> Iterator[Finding]:
         pairs=pairs,
         examples=context.examples(stop.cause, stop.cause.missing),
         evidence={"interfaces": interfaces[:20], "family": str(matrix.family)},
+        subject=("members",),
         identity=(str(matrix.family),),
     )
 

@@ -44,8 +44,15 @@ class _Blind:
 
     type: str
     id: str
-    why: str
+    why: str = ""
     """In words, where it is not simply that it was not read."""
+    said: str = ""
+    """How to speak of it, where its id alone would not do."""
+
+    @property
+    def label(self) -> str:
+        """What a person would call it."""
+        return self.said or self.id
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -65,7 +72,8 @@ def _finding(context: Context, group: list[tuple[_Blind, Cause]]) -> Finding:
     first = blinds[0]
     # The same pairs can be in doubt at several places; the largest place is a safe lower bound.
     pairs = max(cause.count(matrix) for _, cause in group)
-    names = words.listed(words.unique(blind.id for blind in blinds))
+    labels = words.unique(blind.label for blind in blinds)
+    names = words.listed(labels)
     operation = OPERATION_OF.get(first.type, "")
     code = snapshot.denied.get(operation)
     if first.why:
@@ -75,7 +83,7 @@ def _finding(context: Context, group: list[tuple[_Blind, Cause]]) -> Finding:
         what = f"{operation} failed with {code}, so {names} could not be read"
         remedy = f"Allow ec2:{operation} to the role that sgaudit runs as, and scan again."
     else:
-        what = f"{names} is not in the {'snapshot' if snapshot.source else 'data'}"
+        what = f"{names} {words.verb(len(labels), 'is', 'are')} not in the {'snapshot' if snapshot.source else 'data'}"
         remedy = (
             f"Add the answer of {operation} to the snapshot (key {KEY_OF[first.type]}), or read the account again "
             f"with ec2:{operation} allowed."
@@ -83,8 +91,11 @@ def _finding(context: Context, group: list[tuple[_Blind, Cause]]) -> Finding:
     return Finding(
         rule=RULE.id,
         severity=RULE.severity,
-        title=f"{words.number(len({blind.id for blind in blinds}), first.type.replace('-', ' '))} not visible",
-        message=f"{what}; at least {words.number(pairs, 'pair')} depend on it.",
+        title=f"{words.number(len(labels), first.type.replace('-', ' '))} not visible",
+        message=(
+            f"{what}; at least {words.number(pairs, 'pair')} {words.verb(pairs, 'depends', 'depend')} "
+            f"on {'it' if len(labels) == 1 else 'them'}."
+        ),
         remedy=remedy,
         resource=Resource(first.type, first.id),
         pairs=pairs,
@@ -95,6 +106,7 @@ def _finding(context: Context, group: list[tuple[_Blind, Cause]]) -> Finding:
             "iam_action": f"ec2:{operation}" if operation else "",
             "resources": words.unique(blind.id for blind in blinds)[:50],
         },
+        subject=(first.type,),
         identity=(first.why,),
     )
 
@@ -103,31 +115,37 @@ def _blinds(context: Context, cause: Cause) -> Iterator[_Blind]:
     match cause.layer:
         case Layer.INTERFACE:
             for node in context.matrix.node_set.pick(context.matrix.node_set.unseen):
-                yield _Blind("network-interface", f"the primary interface of {words.node_label(node)}", "")
+                yield _Blind(
+                    "network-interface",
+                    node.instance.instance_id,
+                    said=f"the primary interface of {words.node_label(node)}",
+                )
         case Layer.EGRESS | Layer.INGRESS:
             yield from _blind_groups(context, cause)
         case Layer.ROUTE | Layer.RETURN_ROUTE:
             yield from _blind_routes(context, cause)
         case _:
             for subnet, _ in cause.subnets:
-                yield _Blind("network-acl", f"the network ACL of {words.subnet_label(context.snapshot, subnet)}", "")
+                label = words.subnet_label(context.snapshot, subnet)
+                yield _Blind("network-acl", subnet, said=f"the network ACL of {label}")
 
 
 def _blind_groups(context: Context, cause: Cause) -> Iterator[_Blind]:
     snapshot, nodes = context.snapshot, context.matrix.node_set
     ungrouped = nodes.by_group_set.get(None, 0) & (cause.sources() | cause.targets())
     for node in nodes.pick(ungrouped):
-        yield _Blind("network-interface", f"the groups of {words.node_label(node)}", "")
+        name = node.interface.interface_id if node.interface else node.instance.instance_id
+        yield _Blind("network-interface", name, said=f"the groups of {words.node_label(node)}")
     known = snapshot.security_groups or {}
     for group_id in cause.groups or ():
         group = known.get(group_id)
         if group is None:
-            yield _Blind("security-group", group_id, "")
+            yield _Blind("security-group", group_id)
             continue
         for permission in group.egress if cause.layer is Layer.EGRESS else group.ingress:
             peer = permission.peer
             if isinstance(peer, PrefixListPeer) and peer.prefix_list_id not in snapshot.prefix_lists:
-                yield _Blind("prefix-list", peer.prefix_list_id, "")
+                yield _Blind("prefix-list", peer.prefix_list_id)
 
 
 def _blind_routes(context: Context, cause: Cause) -> Iterator[_Blind]:
@@ -136,7 +154,8 @@ def _blind_routes(context: Context, cause: Cause) -> Iterator[_Blind]:
     for subnet_id, vpc_id in cause.subnets:
         table = snapshot.route_table(subnet_id, vpc_id)
         if table is None:
-            yield _Blind("route-table", f"the route table of {words.subnet_label(snapshot, subnet_id)}", "")
+            label = words.subnet_label(snapshot, subnet_id)
+            yield _Blind("route-table", subnet_id, said=f"the route table of {label}")
             continue
         unread = [
             route.prefix_list_id
@@ -146,7 +165,7 @@ def _blind_routes(context: Context, cause: Cause) -> Iterator[_Blind]:
             and route.prefix_list_id not in snapshot.prefix_lists
         ]
         for prefix_list_id in unread:
-            yield _Blind("prefix-list", prefix_list_id, "")
+            yield _Blind("prefix-list", prefix_list_id)
         for node in matrix.node_set.pick(0 if unread else others):
             yield _out_of_sight(context, subnet_id, vpc_id, node.value or 0, cause.doubt)
 
@@ -154,10 +173,10 @@ def _blind_routes(context: Context, cause: Cause) -> Iterator[_Blind]:
 def _out_of_sight(context: Context, subnet_id: str, vpc_id: str, address: int, doubt: Doubt) -> _Blind:
     found = winning_route(context.snapshot, subnet_id, vpc_id, context.matrix.family, address)
     if found is None:
-        return _Blind("route-table", f"the local route of {vpc_id}", "")
+        return _Blind("route-table", vpc_id, said=f"the local route of {vpc_id}")
     route = found[1]
     if route.target is RouteTarget.PEERING:
-        return _Blind("vpc-peering-connection", route.target_id, "")
+        return _Blind("vpc-peering-connection", route.target_id)
     if doubt is Doubt.MIDDLEBOX:
         return _Blind("middlebox", route.target_id, "is a middlebox on the way, and what it lets pass can't be read")
     return _Blind(

@@ -35,7 +35,7 @@ def check(context: Context) -> Iterator[Finding]:
         title=f"The cluster falls into {len(found)} islands of {words.listed([str(size) for size in sizes], 6)}",
         message=(
             f"Members reach one another both ways inside {len(found)} islands, but not from one to the next. "
-            f"Outside the largest: {words.listed(names, 4)}."
+            f"Outside the largest: {'; '.join(names[:4])}{f'; and {len(names) - 4} more' if len(names) > 4 else ''}."
         ),
         remedy="Cure the findings on the paths between the islands; they name the groups and network ACLs.",
         resource=Resource("instance", words.members_of(matrix, small[0], 1)[0].instance.instance_id),
@@ -44,7 +44,7 @@ def check(context: Context) -> Iterator[Finding]:
             "islands": [words.member_ids(matrix, island, 50) for island in found[:20]],
             "sizes": sizes,
         },
-        identity=(),
+        subject=("cluster",),
     )
 
 

@@ -7,13 +7,13 @@ wrong ends in a `SnapshotError` that names the file, the path in the JSON and th
 
 from __future__ import annotations
 
-import gc
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from sgaudit.errors import SnapshotError
+from sgaudit.heap import collector_at_rest
 from sgaudit.model import Instance, Interface, SecurityGroup, Snapshot, Subnet, Vpc
 from sgaudit.snapshot import groups, instances, network
 from sgaudit.snapshot.document import HOW_TO_GET, TOO_DEEP, Document, check, not_an_object, read, save
@@ -70,16 +70,11 @@ def read_document(path: str) -> dict[str, Any]:
 
 @contextmanager
 def _reading(source: str) -> Iterator[None]:
-    """Hold the cycle collector, which would walk a large document many times and find nothing."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    except RecursionError:
-        raise SnapshotError(f"{printable(source)}: {TOO_DEEP}", hint=HOW_TO_GET) from None
-    finally:
-        if was:
-            gc.enable()
+    with collector_at_rest():
+        try:
+            yield
+        except RecursionError:
+            raise SnapshotError(f"{printable(source)}: {TOO_DEEP}", hint=HOW_TO_GET) from None
 
 
 def _parsed(document: Document, *, keep_document: bool) -> Snapshot:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from moto import mock_aws
 from sgaudit.aws.change import Ec2Changer
 from sgaudit.aws.session import AwsOptions, connect
 from sgaudit.cli import main
+from sgaudit.errors import CallError, Failure, UsageError
 from sgaudit.fix import apply, permissions, rollback
 from sgaudit.fix.permissions import Permitted
 from sgaudit.fix.plan import Call, Operation, Plan, Precondition, Safety, Strategy
@@ -214,14 +215,66 @@ def test_a_refusal_leaves_a_part(cluster: Cluster, tmp_path: Path) -> None:
 
 
 def test_throttling_is_waited_out(cluster: Cluster, tmp_path: Path) -> None:
-    """Calls that AWS throttles are made again until they pass."""
+    """Calls that AWS throttles are made again until they pass, by sgaudit and not by botocore."""
+    before, changer = cluster.state(), cluster.changer
+    faults = Faults(changer._connection.ec2)
+    faults.answer("AuthorizeSecurityGroupIngress", "RequestLimitExceeded", status=503, times=2)
+    waits: list[float] = []
+
+    applied = apply.run(plan(authorize("op-1", cluster.group)), changer, FolderStore(tmp_path), sleep=waits.append)
+    rollback.run(RUN, changer, FolderStore(tmp_path))
+
+    # The embedded AWS made the change at once, whatever it was made to answer: the third call finds it done.
+    assert (applied.done, faults.sent["AuthorizeSecurityGroupIngress"], waits) == (("op-1",), 3, [1, 2, 1])
+    assert cluster.state() == before
+
+
+def test_a_server_fault_is_no_answer(cluster: Cluster, tmp_path: Path) -> None:
+    """After a fault of AWS's own it is read whether the change was made; if so it is not made again."""
+    before, changer = cluster.state(), cluster.changer
+    faults = Faults(changer._connection.ec2)
+    faults.answer("AuthorizeSecurityGroupIngress", "InternalError", status=500, times=1)
+
+    applied = apply.run(plan(authorize("op-1", cluster.group)), changer, FolderStore(tmp_path), sleep=lambda _: None)
+    rollback.run(RUN, changer, FolderStore(tmp_path))
+
+    assert (applied.done, faults.sent["AuthorizeSecurityGroupIngress"]) == (("op-1",), 1)
+    assert cluster.state() == before
+
+
+def test_a_refusal_comes_through(cluster: Cluster) -> None:
+    """AWS's code, sentence and request id come through; what is denied names the IAM action."""
     changer = cluster.changer
     faults = Faults(changer._connection.ec2)
-    faults.answer("AuthorizeSecurityGroupIngress", "RequestLimitExceeded", status=503, times=1)
+    request: Raw = {"GroupId": cluster.group, "IpPermissions": self_rows(cluster.group)}
 
-    applied = apply.run(plan(authorize("op-1", cluster.group)), changer, FolderStore(tmp_path))
+    def failed(call: Callable[[], object]) -> tuple[str, Failure, str, str]:
+        with pytest.raises(CallError) as caught:
+            call()
+        return caught.value.code, caught.value.failure, caught.value.message, caught.value.hint
 
-    assert (applied.complete, faults.sent["AuthorizeSecurityGroupIngress"]) == (True, 2)
+    malformed = failed(lambda: changer.change("AuthorizeSecurityGroupIngress", {"GroupId": 1}))
+    faults.answer("AuthorizeSecurityGroupIngress", "UnauthorizedOperation")
+    faults.answer("DescribeSecurityGroups", "UnauthorizedOperation")
+    action = "ec2:AuthorizeSecurityGroupIngress"
+
+    assert malformed[:2] == ("ParamValidationError", Failure.REFUSED)
+    assert failed(lambda: changer.change("AuthorizeSecurityGroupIngress", request)) == (
+        "UnauthorizedOperation",
+        Failure.DENIED,
+        "AWS refused AuthorizeSecurityGroupIngress (UnauthorizedOperation)",
+        f"allow the IAM action {action}",
+    )
+    assert failed(lambda: changer.read("DescribeSecurityGroups", {}))[1] is Failure.DENIED
+    with pytest.raises(UsageError, match="sgaudit does not call TerminateInstances"):
+        changer.change("TerminateInstances", {})
+
+
+def test_is_aws(cluster: Cluster) -> None:
+    """AWS is told from an emulator by the endpoint's name."""
+    local = connect(AwsOptions(region=REGION, endpoint_url="http://127.0.0.1:9"))
+
+    assert (cluster.changer.is_aws, Ec2Changer(local).is_aws) == (True, False)
 
 
 def test_a_broken_connection_is_not_repeated_blindly(cluster: Cluster, tmp_path: Path) -> None:

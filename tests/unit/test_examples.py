@@ -40,7 +40,7 @@ def test_there_are_examples_and_each_is_complete() -> None:
     folders = {
         path.name: sorted(child.name for child in path.iterdir()) for path in EXAMPLES.iterdir() if path.is_dir()
     }
-    assert folders == {name: ["README.md", "expected.json", "snapshot.json"] for name in NAMES}
+    assert folders == {name: ["README.md", "expected.json", "scan.json", "scan.txt", "snapshot.json"] for name in NAMES}
     assert len(NAMES) >= 16
 
 

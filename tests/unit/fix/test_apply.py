@@ -380,6 +380,22 @@ def test_interrupted_call(fault: str, made: bool) -> None:
     assert (last["kind"], bool(last["made"])) == ("done" if made else "failed", made)
 
 
+@pytest.mark.parametrize(
+    ("fault", "calls"),
+    [("timeout-before", 4), ("timeout-after", 3), ("timeout-late", 4), ("throttled-once", 4)],
+)
+def test_without_an_answer(fault: str, calls: int) -> None:
+    """A call that got no answer is made again only if nothing came of it, and the run goes on."""
+    ec2, counted = fake(), Moment()
+    applied(PEERS, FaultyEc2(fake(), counted))
+    first = counted.kinds.index("change")
+    moment = Moment(first, fault)
+
+    result = applied(PEERS, FaultyEc2(ec2, moment))
+
+    assert (result.done, moment.kinds.count("change")) == (("op-1", "op-2", "op-3"), calls)
+
+
 def test_denied_on_the_way() -> None:
     """A denied call stops the run and names the IAM actions, that for tags included."""
     result = applied(CLUSTER_GROUP, fake(denied=["CreateSecurityGroup"]))

@@ -87,6 +87,7 @@ def test_rollback(name: str) -> None:
         if begun(store):
             result = rolled_back(ec2, store, Moment())
             assert (result.left, result.error) == ((), ""), (at, fault)
+            assert Journal.load(store, RUN).open == {}
         assert ec2.permissions() == BEFORE, (at, fault)
 
 

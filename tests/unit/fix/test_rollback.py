@@ -289,6 +289,23 @@ def test_stop_on_request() -> None:
     assert ec2.permissions() == BEFORE
 
 
+@pytest.mark.parametrize("fault", ["timeouts-before", "interrupt-before"])
+@pytest.mark.parametrize("name", ["peers", "acl-entries", "cluster-group"])
+def test_a_change_that_came_too_late(name: str, fault: str) -> None:
+    """A change that nobody had an answer of, and that is made only after the run was given up, is undone."""
+    first = PLANS[name].operations[0].call
+    ec2, store, counted = fake(), MemoryStore(), Moment()
+    apply.run(PLANS[name], FaultyEc2(fake(), counted), MemoryStore(), sleep=no_wait)
+    moment = Moment(counted.kinds.index("change"), fault)
+    result = apply.run(PLANS[name], FaultyEc2(ec2, moment), store, sleep=no_wait)
+    assert (result.failed, ec2.permissions()) == ("op-1", BEFORE)
+
+    ec2.change(first.api, first.params)
+    undone = rollback.run(RUN, ec2, store, sleep=no_wait)
+
+    assert (undone.undone, undone.left, ec2.permissions()) == (("op-1",), (), BEFORE)
+
+
 def test_no_such_run() -> None:
     """A run without a journal can't be undone."""
     with pytest.raises(UsageError) as caught:

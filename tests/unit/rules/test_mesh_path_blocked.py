@@ -50,7 +50,8 @@ def test_whole_finding() -> None:
                 "needs": ["gloo-mesh", "master-port"],
                 "behind_middlebox": False,
             },
-            identity=("ingress", "tcp", GLOO, "sg-a"),
+            subject=("security-groups", "sg-a"),
+            identity=("ingress", "tcp", GLOO),
             fix=Fix.NONE,
         )
     ]
@@ -191,3 +192,16 @@ def test_fingerprints_differ() -> None:
     """Each direction and each group has its own."""
     findings = found(RULE, snapshot(with_stranger("sg-b"), [group(egress=[]), group("sg-b", egress=[])]))
     assert len({item.fingerprint for item in findings}) == len(findings) == 4
+
+
+def test_the_fingerprint_stays_when_another_group_becomes_the_commonest() -> None:
+    """A finding about two groups stays what it was for a baseline when members join that carry one of them."""
+    groups = [group(), group("sg-b")]
+    both = [node("a", "10.0.0.4", groups=("sg-a", "sg-b")), node("b", "10.0.0.5", groups=("sg-a", "sg-b"))]
+    joined = [*both, node("c", "10.0.0.6", groups=("sg-a",)), node("d", "10.0.0.7", groups=("sg-a",))]
+    few, more = (found(RULE, snapshot(members, groups)) for members in (both, joined))
+
+    def of_both(findings: list[Finding]) -> set[str]:
+        return {item.fingerprint for item in findings if item.evidence["security_groups"] == ["sg-a", "sg-b"]}
+
+    assert of_both(few) == of_both(more) != set()

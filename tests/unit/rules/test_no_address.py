@@ -36,6 +36,7 @@ def test_whole_finding() -> None:
             pairs=2,
             examples=(Example("i-b", "i-a", NEEDED), Example("i-a", "i-b", NEEDED)),
             evidence={"interfaces": ["eni-b"], "family": "ipv4"},
+            subject=("members",),
             identity=("ipv4",),
         )
     ]

@@ -52,6 +52,7 @@ def test_whole_finding() -> None:
                 "iam_action": "ec2:GetManagedPrefixListEntries",
                 "resources": ["pl-1"],
             },
+            subject=("prefix-list",),
             identity=("",),
         )
     ]

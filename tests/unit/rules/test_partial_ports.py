@@ -50,7 +50,8 @@ def test_whole_finding() -> None:
                 "needs": ["gloo-mesh"],
                 "behind_middlebox": False,
             },
-            identity=("ingress", "tcp", "50001-60999", "sg-a"),
+            subject=("security-groups", "sg-a"),
+            identity=("ingress", "tcp", "50001-60999"),
         )
     ]
 

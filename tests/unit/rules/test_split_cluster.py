@@ -39,6 +39,7 @@ def test_whole_finding() -> None:
             resource=Resource("instance", "i-n3"),
             pairs=12,
             evidence={"islands": [["i-n0", "i-n1", "i-n2"], ["i-n3", "i-n4"]], "sizes": [3, 2]},
+            subject=("cluster",),
         )
     ]
 
