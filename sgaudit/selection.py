@@ -55,7 +55,11 @@ class TagFilter:
         if not self.values:
             return any(wildcard(self.key).fullmatch(key) for key in instance.tags)
         value = instance.tags.get(self.key)
-        return value is not None and any(wildcard(pattern).fullmatch(value) for pattern in self.values)
+        if value is None:
+            return False
+        # A value that stands there letter for letter matches, unless its own backslashes make it a pattern.
+        literal = value in self.values and "\\" not in value
+        return literal or any(wildcard(pattern).fullmatch(value) for pattern in self.values)
 
     def __str__(self) -> str:
         return f"{self.key}={','.join(self.values)}" if self.values else self.key

@@ -173,7 +173,8 @@ class Cloud:
 
     def create_group(self, operation_id: str, params: Mapping[str, Any]) -> None:
         name = params["GroupName"]
-        taken = {it["GroupName"].lower() for it in self.document["SecurityGroups"] if it["VpcId"] == params["VpcId"]}
+        known = self.document.get("SecurityGroups") or ()
+        taken = {it["GroupName"].lower() for it in known if it["VpcId"] == params["VpcId"]}
         if name.lower() in taken or name.startswith("sg-") or len(name) > 255:
             raise Refused(f"InvalidGroup.Duplicate: {name}")
         check_description(params["Description"])
@@ -182,7 +183,7 @@ class Cloud:
         if vpc.get("Ipv6CidrBlockAssociationSet"):
             everywhere.append({"IpProtocol": "-1", "Ipv6Ranges": [{"CidrIpv6": "::/0"}]})
         self.made[operation_id] = group_id = f"sg-made-{operation_id}"
-        self.document["SecurityGroups"].append(
+        self.document.setdefault("SecurityGroups", []).append(
             {
                 "GroupId": group_id,
                 "GroupName": name,

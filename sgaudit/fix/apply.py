@@ -219,7 +219,7 @@ class _Run:
             raise _Stop(ON_REQUEST, INTERRUPTED, failed=False)
         params = request(operation, self._plan.run, self._journal.created)
         effect = effect_of(operation.call.api)
-        seen = self._observe(operation, effect, params)
+        seen = self._observe_surely(operation, effect, params)
         unsettled = self._journal.open.get(operation.id)
         if unsettled is None and effect.complete(params, seen):
             return self._standing(operation, seen)
@@ -239,6 +239,19 @@ class _Run:
             return effect.observe(self._calls.read, params)
         except CallError as error:
             raise _Stop(f"{operation.id}: {error.message}", error.code, hint=error.hint) from error
+
+    def _observe_surely(self, operation: Operation, effect: Effect, params: Raw) -> Seen:
+        """Read what an operation is about, again while it may be too new to be seen."""
+        seen = self._observe(operation, effect, params)
+        if operation.id in self._journal.finished or operation.id in self._journal.open:
+            return seen
+        fresh = frozenset(self._journal.created.values())
+        for number in range(1, TRIES + 1):
+            if not effect.doubtful(params, seen, fresh):
+                break
+            self._calls.sleep(wait_before(number))
+            seen = self._observe(operation, effect, params)
+        return seen
 
     def _standing(self, operation: Operation, seen: Seen) -> str:
         outcome = "done" if operation.id in self._journal.made else "already"

@@ -53,6 +53,11 @@ class Effect(ABC):
         del seen
         return params
 
+    def doubtful(self, params: Raw, seen: Seen, fresh: frozenset[str]) -> bool:
+        """Tell whether what was seen may only be that something `fresh` is not known everywhere yet."""
+        del params, seen, fresh
+        return False
+
     @abstractmethod
     def answered(self, params: Raw, seen: Seen, answer: Raw) -> Seen | None:
         """Tell what is so by the answer, given what was seen before it; None when only reading tells."""

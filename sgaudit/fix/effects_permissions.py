@@ -98,6 +98,10 @@ class Revoke(Effect):
         """Tell whether it has none of them."""
         return not seen["rules"]
 
+    def doubtful(self, params: Raw, seen: Seen, fresh: frozenset[str]) -> bool:
+        """Doubt that a group that was just created lacks what new groups begin with."""
+        return params["GroupId"] in fresh and not seen["rules"]
+
     def narrowed(self, params: Raw, seen: Seen) -> Raw:
         """Ask by id, and only for those that are there."""
         rest = {name: value for name, value in params.items() if name != "IpPermissions"}
@@ -112,10 +116,10 @@ class Revoke(Effect):
         gone = {name: row for name, row in before["rules"].items() if name not in after["rules"]}
         return {"group": params["GroupId"], "egress": self.egress, "revoked": gone} if gone else {}
 
-    def undo(self, read: Read, made: Made, own: frozenset[str]) -> Undo:  # noqa: ARG002 - as the base has it
-        """Add again what nobody else has added since."""
+    def undo(self, read: Read, made: Made, own: frozenset[str]) -> Undo:
+        """Add again what nobody else has added since, and what the run did not add itself."""
         there = {rows.rule_key(rule) for rule in Authorize(self.egress).rules(read, made["group"])}
-        missing = rows.without(made["revoked"].values(), there)
+        missing = rows.without([row for rule_id, row in made["revoked"].items() if rule_id not in own], there)
         if not missing:
             return Undo(None)
         api = f"AuthorizeSecurityGroup{'Egress' if self.egress else 'Ingress'}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sgaudit.fix import cover
@@ -80,6 +80,7 @@ class Desk:
     """CIDR blocks that the user gave, for the strategy `cidr`."""
     widen: bool = False
     """Cover the ports between those that are missing where that takes fewer permissions."""
+    _known: dict[int, tuple[Cidr, ...]] = field(default_factory=dict, repr=False)
 
     def propose(self, strategy: Strategy) -> Proposal | Refusal:
         """Work out one strategy."""
@@ -211,8 +212,11 @@ class Desk:
         return not nodes & ~inside
 
     def _addresses(self, nodes: int) -> tuple[Cidr, ...]:
-        found = self.context.matrix.node_set
-        return cover.blocks(found.family, [node.value for node in found.pick(nodes) if node.value is not None])
+        if nodes not in self._known:
+            found = self.context.matrix.node_set
+            addresses = [node.value for node in found.pick(nodes) if node.value is not None]
+            self._known[nodes] = cover.blocks(found.family, addresses)
+        return self._known[nodes]
 
     def _readable(self, group_id: str) -> bool:
         return group_id in (self.context.snapshot.security_groups or {})

@@ -60,6 +60,7 @@ class Journal:
         """Operation id to `done` or `already`."""
         self.undone: dict[str, tuple[str, ...]] = {}
         """Operation id to what its undoing left."""
+        self._own_ids: set[str] = set()
         self.state = State.INTERRUPTED
         self.rolling_back = False
         """Somebody began to take the run back."""
@@ -112,8 +113,8 @@ class Journal:
 
     @property
     def own_ids(self) -> frozenset[str]:
-        """The ids of all permissions that the run made."""
-        return frozenset(rule_id for made in self.made.values() for rule_id in made.get("rules", {}).values())
+        """The ids of all permissions that the run ever made."""
+        return frozenset(self._own_ids)
 
     def add(self, kind: str, **fields: Any) -> None:
         """
@@ -152,6 +153,7 @@ class Journal:
         if line["kind"] != "failed":
             self.finished[operation] = str(line["kind"])
         made = dict(line.get("made") or {})
+        self._own_ids.update(made.get("rules", {}).values())
         if made:
             self.made[operation] = merged(self.made.get(operation, {}), made)
         if line.get("created"):

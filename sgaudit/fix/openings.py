@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from sgaudit.reach.steps import Steps
 
 Traffic = tuple[str, PortSet]
+_Kind = tuple["GroupSet", bool, tuple[bool, ...]]
+"""The groups on a node, whether it is a member's, and of which requirements it is a source."""
 OTHER_ICMP = {Family.IPV4: "icmpv6", Family.IPV6: "icmp"}
 """Messages that mean nothing over a family."""
 
@@ -83,17 +85,20 @@ def _over(
         )
         for item in requirements
     ]
-    found: dict[_Key, dict[tuple[int, int], PortSet]] = defaultdict(dict)
+    search = _Search(was, now, population, [item[2:] for item in required])
     for protocol, ports in touched:
         for name, part in _parts(was, now, protocol, ports, [needed for _, needed, _, _ in required]):
-            wanted = [
-                (sources, targets)
-                for asked, needed, sources, targets in required
-                if asked == "all" or (asked == name and part <= needed)
-            ]
-            _compare(was, now, name, part, wanted, population, found)
+            search.compare(
+                name,
+                part,
+                [
+                    place
+                    for place, (asked, needed, _, _) in enumerate(required)
+                    if asked == "all" or (asked == name and part <= needed)
+                ],
+            )
     where = "" if family is population.context.matrix.family else f", over {words.family(family)}"
-    return _said(now, found, where)
+    return tuple(search.said(where))
 
 
 def _parts(was: Matrix, now: Matrix, protocol: str, ports: PortSet, needs: list[PortSet]) -> list[Traffic]:
@@ -130,62 +135,89 @@ def _alike(ports: PortSet, filters: Sequence[Steps], needs: Sequence[PortSet]) -
     return [PortSet.of(spans) for spans in kinds.values()]
 
 
-def _compare(
-    was: Matrix,
-    now: Matrix,
-    protocol: str,
-    part: PortSet,
-    wanted: list[tuple[int, int]],
-    population: Population,
-    found: dict[_Key, dict[tuple[int, int], PortSet]],
-) -> None:
-    port = part.ranges[0][0]
-    before, after = was.sure_at(protocol, port), now.sure_at(protocol, port)
-    ours = now.node_set.of_instances(frozenset(population.context.matrix.node_set.by_instance))
-    alike: dict[tuple[int, int, GroupSet, bool, tuple[bool, ...]], int] = defaultdict(int)
-    for node, had, has, carried in zip(now.nodes, before, after, was.node_set.group_set_of, strict=True):
-        if had & ~has:
-            raise InternalError(f"the plan would close {protocol} {port} from {node.label}")
-        if has & ~had:
-            bit = 1 << node.index
-            asks = tuple(bool(sources & bit) for sources, _ in wanted)
-            alike[had, has, carried, bool(ours & bit), asks] |= bit
-    for (had, has, carried, member, asks), sources in alike.items():
-        opened = has & ~had
-        for asked, (_, targets) in zip(asks, wanted, strict=True):
-            if asked:
-                opened &= ~targets
-        for groups_there, carriers in was.node_set.by_group_set.items():
-            for inside in (True, False):
-                targets = opened & carriers & (ours if inside else ~ours)
-                if count_pairs(now.node_set, sources, targets):
-                    key = _Key(carried, groups_there, not member, not inside, protocol)
-                    block = (sources, targets)
-                    found[key][block] = found[key].get(block, PortSet()) | part
+class _Search:
+    """Collects what is open after a change and was not before, by the groups of both ends."""
 
+    def __init__(self, was: Matrix, now: Matrix, population: Population, required: Sequence[tuple[int, int]]) -> None:
+        self.was, self.now, self.required = was, now, required
+        self.ours = now.node_set.of_instances(frozenset(population.context.matrix.node_set.by_instance))
+        self.ends = [
+            (groups, inside, nodes)
+            for groups, carriers in was.node_set.by_group_set.items()
+            for inside in (True, False)
+            if (nodes := carriers & (self.ours if inside else ~self.ours))
+        ]
+        self.kinds = [
+            (groups, bool(self.ours >> index & 1), tuple(bool(sources >> index & 1) for sources, _ in required))
+            for index, groups in enumerate(was.node_set.group_set_of)
+        ]
+        self.splits: dict[int, list[tuple[GroupSet, bool, int]]] = {}
+        self.parts: list[PortSet] = []
+        self.found: dict[tuple[GroupSet, bool, str, int, int], list[int]] = defaultdict(list)
+        self.joined: dict[tuple[int, ...], PortSet] = {}
 
-def _said(now: Matrix, found: Mapping[_Key, Mapping[tuple[int, int], PortSet]], where: str) -> tuple[Extra, ...]:
-    lines: list[Extra] = []
-    for key, blocks in found.items():
-        ports = PortSet()
-        for part in blocks.values():
-            ports |= part
-        pairs = max(
-            sum(count_pairs(now.node_set, *block) for block, part in blocks.items() if port in part)
-            for port in {part.ranges[0][0] for part in blocks.values()}
+    def compare(self, protocol: str, part: PortSet, wanted: Sequence[int]) -> None:
+        """Compare on ports that are all alike, on which some requirements are about the ports."""
+        place, port = len(self.parts), part.ranges[0][0]
+        self.parts.append(part)
+        for (opened, (carried, member, asked)), sources in self._alike(protocol, port).items():
+            more = opened
+            for number in wanted:
+                if asked[number]:
+                    more &= ~self.required[number][1]
+            if more:
+                self.found[carried, member, protocol, sources, more].append(place)
+
+    def _parted(self, targets: int) -> list[tuple[GroupSet, bool, int]]:
+        """Part targets by their groups, members from others."""
+        if targets not in self.splits:
+            self.splits[targets] = [
+                (groups, inside, targets & nodes) for groups, inside, nodes in self.ends if targets & nodes
+            ]
+        return self.splits[targets]
+
+    def _alike(self, protocol: str, port: int) -> Mapping[tuple[int, _Kind], int]:
+        """Put together the sources of a kind to which the same targets were opened."""
+        before, after = self.was.sure_at(protocol, port), self.now.sure_at(protocol, port)
+        alike: dict[tuple[int, _Kind], list[int]] = defaultdict(list)
+        for index, (had, has, kind) in enumerate(zip(before, after, self.kinds, strict=True)):
+            if had == has:
+                continue
+            if had & ~has:
+                raise InternalError(f"the plan would close {protocol} {port} from {self.now.nodes[index].label}")
+            alike[has & ~had, kind].append(index)
+        return {key: bits_of(indexes) for key, indexes in alike.items()}
+
+    def said(self, where: str) -> list[Extra]:
+        """Put it into words, what concerns others first."""
+        by_key: dict[_Key, list[tuple[int, int, list[int]]]] = defaultdict(list)
+        for (carried, member, protocol, sources, opened), places in self.found.items():
+            for groups, inside, targets in self._parted(opened):
+                by_key[_Key(carried, groups, not member, not inside, protocol)].append((sources, targets, places))
+        lines = [line for key, blocks in by_key.items() if (line := self._line(key, blocks, where))]
+        lines.sort(key=lambda line: (not line.outside, -line.pairs, line.source, line.target, line.protocol))
+        return lines
+
+    def _line(self, key: _Key, blocks: Sequence[tuple[int, int, list[int]]], where: str) -> Extra | None:
+        pairs: dict[int, int] = defaultdict(int)
+        for sources, targets, places in blocks:
+            count = count_pairs(self.now.node_set, sources, targets)
+            for place in places if count else ():
+                pairs[place] += count
+        if not pairs:
+            return None
+        known = tuple(sorted(pairs))
+        if known not in self.joined:
+            self.joined[known] = PortSet.of(span for place in known for span in self.parts[place].ranges)
+        ports = self.joined[known]
+        return Extra(
+            _end(self.now, key.source, outside=key.source_outside) + where,
+            _end(self.now, key.target, outside=key.target_outside) + where,
+            key.protocol,
+            "all" if ports == ALL else str(ports),
+            max(pairs.values()),
+            key.source_outside or key.target_outside,
         )
-        lines.append(
-            Extra(
-                _end(now, key.source, outside=key.source_outside) + where,
-                _end(now, key.target, outside=key.target_outside) + where,
-                key.protocol,
-                "all" if ports == ALL else str(ports),
-                pairs,
-                key.source_outside or key.target_outside,
-            )
-        )
-    lines.sort(key=lambda line: (not line.outside, -line.pairs, line.source, line.target, line.protocol))
-    return tuple(lines)
 
 
 def _end(matrix: Matrix, groups: GroupSet, *, outside: bool) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.client import BaseClient
+from botocore.exceptions import ClientError
 from click.testing import CliRunner, Result
 from moto import mock_aws
 
@@ -423,3 +425,86 @@ def test_not_cured(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     assert (result.exit_code, cluster.state()) == (5, before)
     assert result.stderr.splitlines()[-2].startswith("error: read again, and not cured: ")
+
+
+def test_going_on(cluster: Cluster, tmp_path: Path) -> None:
+    """A run that stopped is not begun anew but goes on, and is listed."""
+    wanted, state = cluster_group(cluster), tmp_path / "state"
+    folder = ["--state-dir", str(state)]
+    assert sgaudit("runs", *folder).stdout == "no runs\n"
+    seen: list[str] = []
+    apply.run(
+        wanted,
+        cluster.changer,
+        FolderStore(state),
+        stopped=lambda: len(seen) == 2,
+        progress=lambda *given: seen.append(given[1]),
+    )
+    (state / "damaged.jsonl").write_text("x\n", encoding="utf-8")
+
+    listed = sgaudit("runs", *folder).stdout.splitlines()
+    refused(sgaudit("apply", saved(tmp_path, wanted), "--yes", *folder), 2, "run run-7 was begun before (interrupted)")
+    resumed = sgaudit("apply", "--resume", RUN, "--yes", "--quiet", *folder)
+
+    assert [line.split() for line in (listed[0], listed[3])] == [
+        ["run", "time", "account", "region", "state", "operations", "done", "already", "undone"],
+        ["damaged", "damaged", "0", "0", "0", "0"],
+    ]
+    cells = listed[2].split()
+    assert [cells[0], *cells[2:]] == [RUN, ACCOUNT, REGION, "interrupted", "4", "2", "0", "0"]
+    assert (resumed.exit_code, resumed.stderr) == (0, "")
+    assert resumed.stdout.splitlines()[-2:] == [
+        "run run-7: 4 done, 0 already so, 0 failed, 0 left",
+        "read again: what the plan is for is cured",
+    ]
+    refused(
+        sgaudit("apply", saved(tmp_path, replace(wanted, run="other")), "--resume", RUN, *folder),
+        2,
+        f"{tmp_path / 'plan.json'} is the plan of run other, not run-7",
+    )
+
+
+def test_something_is_left(cluster: Cluster, tmp_path: Path) -> None:
+    """A rollback that has to leave something says what and why, and its exit code is 5."""
+    state = tmp_path / "state"
+    apply.run(cluster_group(cluster), cluster.changer, FolderStore(state))
+    groups = cluster.ec2.describe_security_groups(Filters=[{"Name": "group-name", "Values": ["train-cluster"]}])
+    (made,) = (item["GroupId"] for item in groups["SecurityGroups"])
+    row = {"IpProtocol": "tcp", "FromPort": 9, "ToPort": 9, "IpRanges": [{"CidrIp": "10.0.0.0/8"}]}
+    cluster.ec2.authorize_security_group_ingress(GroupId=made, IpPermissions=[row])
+
+    result = sgaudit("rollback", RUN, "--yes", "--quiet", "--state-dir", str(state))
+
+    left = f"op-1: {made} has permissions that this run did not add: tcp:9-9 from 10.0.0.0/8"
+    assert (result.exit_code, result.stdout.splitlines()[-2:]) == (
+        5,
+        ["run run-7: 4 operations undone", f"left: {left}"],
+    )
+    assert cluster.state()["interfaces"] == {name: [cluster.group] for name in cluster.interfaces}
+
+
+def test_denied_before_anything(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When EC2 says that one call would be denied, none is made, and the IAM actions are named."""
+    before, wanted = cluster.state(), cluster_group(cluster)
+    call = BaseClient._make_api_call
+
+    def denying(client: BaseClient, name: str, params: Raw) -> Any:
+        if name == "CreateSecurityGroup":
+            assert params["DryRun"] is True
+            raise ClientError({"Error": {"Code": "UnauthorizedOperation", "Message": "no"}}, name)
+        return call(client, name, params)
+
+    monkeypatch.setattr(BaseClient, "_make_api_call", denying)
+    result = sgaudit("apply", saved(tmp_path, wanted), "--yes", "--state-dir", str(tmp_path / "state"))
+
+    refused(result, 5, "AWS would deny op-1 CreateSecurityGroup train-cluster; nothing was changed")
+    assert result.stderr.splitlines()[-1] == (
+        "hint: allow the IAM action ec2:CreateSecurityGroup, and ec2:CreateTags for the tags in the request"
+    )
+    assert (cluster.state(), (tmp_path / "state").exists()) == (before, False)
+
+
+def test_every_change_can_be_tried() -> None:
+    """Every command that changes something has a dry run."""
+    for name in ("apply", "rollback"):
+        assert "--dry-run" in sgaudit(name, "--help").stdout

@@ -36,10 +36,10 @@ Difference = tuple[Any, ...]
 
 
 def published(document: dict[str, Any], seed: int) -> dict[str, Any]:
-    """Give some interfaces public addresses, which random networks have none of."""
+    """Give some interfaces public addresses, which random networks have none of; they belong to private ones."""
     chance = random.Random(seed)
     for interface in document.get("NetworkInterfaces") or ():
-        if chance.random() < 0.5:
+        if chance.random() < 0.5 and interface.get("PrivateIpAddress"):
             interface["Association"] = {"PublicIp": f"198.51.100.{chance.randrange(1, 255)}"}
     if "NetworkInterfaces" in document:
         by_id = {item["NetworkInterfaceId"]: item.get("Association") for item in document["NetworkInterfaces"]}
@@ -199,7 +199,8 @@ def judged_machines(document: dict[str, Any]) -> list[tuple[str, str]]:
             if other["Attachment"]["InstanceId"] not in live:
                 continue
             for group_id in world.groups_of(interface) or ():
-                for address in world.addresses(other):
+                # A group as peer stands for private addresses, never for a public one.
+                for address in world.addresses({**other, "Association": None}):
                     own = [item for item in world.addresses(interface) if item.version == address.version]
                     if own and any(
                         world.names(group_id, other, "tcp", port)

@@ -77,7 +77,7 @@ settle() {
 
 ordered() { tr -s '[:space:]' '\n' <<<"$1" | LC_ALL=C sort; }
 
-# Puts groups on an interface that still carries the ones it should: set_groups READ CHANGE WANTED BEFORE do|undo
+# Puts groups on an interface that still carries the ones it should: set_groups READ CHANGE WANTED BEFORE set|undo
 set_groups() {
   local now
   now=$(ask describe-network-interfaces "$1" 'NetworkInterfaces[].Groups[].GroupId') || stop 'it can not be read'
@@ -92,7 +92,8 @@ set_groups() {
   fi
 }
 
-# Tells whether the entry of a network ACL is as this script makes it: entry READ QUERY EXPECTED. Gives 1: there is none.
+# Gives 1 where an entry of a network ACL is not there, and stops where it is not as this script makes it:
+# entry READ QUERY EXPECTED
 entry() {
   local now
   now=$(ask describe-network-acls "$1" "$2") || stop 'the network ACL can not be read'
@@ -109,7 +110,8 @@ revoke_own() {
   if [[ $3 == egress ]]; then
     pick='[?IsEgress]'
   fi
-  ids=$(ask describe-security-group-rules "$1" "SecurityGroupRules$pick.SecurityGroupRuleId") || stop 'it can not be read'
+  ids=$(ask describe-security-group-rules "$1" "SecurityGroupRules$pick.SecurityGroupRuleId") ||
+    stop 'the permissions can not be read'
   for id in $ids; do
     list+="${list:+, }\"$id\""
   done
@@ -334,7 +336,7 @@ class _Writer:
             there, back = back, there
         asked = self._json(_where("network-interface-id", there.params["NetworkInterfaceId"]))
         wanted, before = (references(call.params["Groups"], self.ids) for call in (there, back))
-        yield f"set_groups {asked} {self._json(there.params)} {wanted} {before} {'undo' if undo else 'do'}"
+        yield f"set_groups {asked} {self._json(there.params)} {wanted} {before} {'undo' if undo else 'set'}"
 
     def create_entry(self, operation: Operation) -> Lines:
         """Create an entry of a network ACL; one like it counts as done."""

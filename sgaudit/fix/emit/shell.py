@@ -55,13 +55,15 @@ def singles(call: Call) -> list[Call]:
     params = call.params
     if "SecurityGroupRuleIds" in params:
         return [Call(call.api, {**params, "SecurityGroupRuleIds": [name]}) for name in params["SecurityGroupRuleIds"]]
-    found = []
-    for row in params.get("IpPermissions", ()):
-        span = {key: value for key, value in row.items() if key not in PEER_SIDES}
-        for side in PEER_SIDES:
-            for item in row.get(side, ()):
-                found.append(Call(call.api, {**params, "IpPermissions": [{**span, side: [item]}]}))
-    return found
+    rows = [single for row in params.get("IpPermissions", ()) for single in _single_rows(row)]
+    return [Call(call.api, {**params, "IpPermissions": [row]}) for row in rows]
+
+
+def _single_rows(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    span = {key: value for key, value in row.items() if key not in PEER_SIDES}
+    for side in PEER_SIDES:
+        for item in row.get(side, ()):
+            yield {**span, side: [item]}
 
 
 def _joined(pieces: Iterable[tuple[str, bool]]) -> str:

@@ -58,7 +58,7 @@ def render(plan: Plan) -> Iterator[str]:
         if resource.position != position:
             position = resource.position
             yield from comment(_remarks(resource))
-        yield from names.block(plan, resource)
+        yield from names.block(resource)
 
 
 def quoted(text: str) -> str:
@@ -106,12 +106,12 @@ class _Names:
     def base(self) -> str:
         return "sgaudit_" + re.sub(r"[^A-Za-z0-9_]", "_", self.run)
 
-    def block(self, plan: Plan, resource: Resource) -> Iterator[str]:
+    def block(self, resource: Resource) -> Iterator[str]:
         match resource:
             case Created():
                 yield from self._created(resource)
             case Rule():
-                yield from self._rule(plan, resource)
+                yield from self._rule(resource)
             case Entry():
                 yield from self._entry(resource)
             case Attachment():
@@ -154,7 +154,7 @@ class _Names:
         ]
         yield from _block(kind, self._name(resource.position), pairs, *entries, *tags)
 
-    def _rule(self, plan: Plan, rule: Rule) -> Iterator[str]:
+    def _rule(self, rule: Rule) -> Iterator[str]:
         way = "egress" if rule.egress else "ingress"
         peer = f"{rule.owner}/{rule.peer}" if rule.owner else rule.peer
         pairs = [("security_group_id", self._value(rule.holder)), ("ip_protocol", quoted(rule.protocol))]

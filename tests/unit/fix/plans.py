@@ -132,6 +132,19 @@ CLUSTER_GROUP = plan(
     set_groups("op-5", "eni-b", ["sg-b", "sg-a"], ["sg-b", "sg-a", {"Ref": "op-1"}]),
     set_groups("op-6", "eni-c", ["sg-b"], ["sg-b", {"Ref": "op-1"}]),
 )
+CLOSED_GROUP = plan(
+    create_group(),
+    operation(
+        "op-2",
+        "RevokeSecurityGroupEgress",
+        {
+            "GroupId": {"Ref": "op-1"},
+            "IpPermissions": [{"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}],
+        },
+    ),
+    authorize("op-3", {"Ref": "op-1"}, {"IpProtocol": "-1", **pair({"Ref": "op-1"})}, egress=True),
+    set_groups("op-4", "eni-c", ["sg-b"], ["sg-b", {"Ref": "op-1"}]),
+)
 ENTRIES = plan(
     create_entry("op-1", 90),
     create_entry("op-2", 91, CidrBlock="10.0.0.0/24"),
@@ -178,6 +191,7 @@ TIGHTEN = plan(
 PLANS = {
     "peers": PEERS,
     "cluster-group": CLUSTER_GROUP,
+    "closed-group": CLOSED_GROUP,
     "acl-entries": ENTRIES,
     "prefix-list": PREFIX_LIST,
     "tighten": TIGHTEN,

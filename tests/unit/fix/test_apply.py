@@ -164,14 +164,16 @@ def test_somebody_was_faster() -> None:
 
 
 @pytest.mark.parametrize("lag", [1, 3, 5])
-@pytest.mark.parametrize("name", ["cluster-group", "prefix-list"])
+@pytest.mark.parametrize("name", ["cluster-group", "closed-group", "prefix-list"])
 def test_eventual_consistency(name: str, lag: int) -> None:
     """What was just created and is not known everywhere yet is waited for."""
-    ec2, wait = fake(lag=lag), Waits()
+    ec2, wait, whole = fake(lag=lag), Waits(), fake()
+    applied(PLANS[name], whole)
 
     result = applied(PLANS[name], ec2, sleep=wait)
 
     assert result.complete
+    assert ec2.permissions() == whole.permissions()
     assert bool(wait.seconds) is (lag > 1)
 
 

@@ -207,6 +207,52 @@ def test_changed_since(name: str, change: Callable[[FakeEc2], None], left: list[
         assert ec2.permissions() == untouched.permissions()
 
 
+def carried(ec2: FakeEc2) -> list[str]:
+    return [str(item["GroupName"]) for item in ec2.interfaces["eni-a"]["Groups"]]
+
+
+def ports_of_a(ec2: FakeEc2) -> list[int]:
+    return sorted(rule["FromPort"] for rule in ec2.rules.values() if rule["GroupId"] == "sg-a" and not rule["IsEgress"])
+
+
+def entry_91(ec2: FakeEc2) -> list[str]:
+    return [item["RuleAction"] for item in ec2.acls["acl-1"]["Entries"] if item["RuleNumber"] == 91]
+
+
+def ours(ec2: FakeEc2) -> list[int]:
+    group_id = made_group(ec2)
+    return sorted(rule["FromPort"] for rule in ec2.rules.values() if rule["GroupId"] == group_id)
+
+
+def sizes(ec2: FakeEc2) -> list[int]:
+    return [item["MaxEntries"] for item in ec2.lists.values()]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "look", "stays"),
+    [
+        ("peers", their_rule, ports_of_a, [22, 6000]),
+        ("peers", rule_changed, ports_of_a, [22, 2048]),
+        ("acl-entries", entry_replaced, entry_91, ["deny"]),
+        ("cluster-group", group_added, carried, ["sg-a", "sg-b"]),
+        ("cluster-group", group_taken, carried, ["sg-b"]),
+        ("cluster-group", only_ours, carried, ["train-cluster"]),
+        ("cluster-group", rule_in_our_group, ours, [-1, 443]),
+        ("prefix-list", list_changed, sizes, [2]),
+    ],
+)
+def test_it_stays(
+    name: str, change: Callable[[FakeEc2], None], look: Callable[[FakeEc2], list[Any]], stays: list[Any]
+) -> None:
+    """What somebody changed since is as they left it."""
+    ec2, store = after(name)
+    change(ec2)
+
+    rollback.run(RUN, ec2, store, sleep=no_wait)
+
+    assert look(ec2) == stays
+
+
 def test_what_was_left_is_tried_again() -> None:
     """Once nothing stands in the way, a second rollback undoes what the first one left."""
     ec2, store = after("cluster-group")
@@ -246,6 +292,18 @@ def test_undone_once() -> None:
     rollback.run(RUN, ec2, store, sleep=no_wait)
 
     assert ec2.permissions() == theirs
+
+
+def test_added_and_taken_away() -> None:
+    """A permission that the run itself added and took away again is not added once more."""
+    row = tcp(80, 80, {"IpRanges": [{"CidrIp": "10.0.0.0/8"}]})
+    taken = operation("op-2", "RevokeSecurityGroupIngress", {"GroupId": "sg-a", "IpPermissions": [row]})
+    ec2, store = fake(), MemoryStore()
+    apply.run(plan(authorize("op-1", "sg-a", row), taken), ec2, store, sleep=no_wait)
+
+    result = rollback.run(RUN, ec2, store, sleep=no_wait)
+
+    assert (result.left, ec2.permissions()) == ((), BEFORE)
 
 
 def test_dry_run() -> None:
@@ -363,7 +421,7 @@ def operations(draw: st.DrawFn, ec2: FakeEc2) -> list[Operation]:
     found = [create_group()]
     for number in range(2, draw(st.integers(2, 8))):
         name = f"op-{number}"
-        kind = draw(st.sampled_from(["authorize", "revoke", "entry", "delete", "groups"]))
+        kind = draw(st.sampled_from(["authorize", "revoke", "entry", "replace", "delete", "groups"]))
         group_id = draw(st.sampled_from(["sg-a", "sg-b", {"Ref": "op-1"}]))
         wanted = draw(subset(WANTED)) or WANTED[:1]
         if kind == "authorize":
@@ -373,6 +431,9 @@ def operations(draw: st.DrawFn, ec2: FakeEc2) -> list[Operation]:
             found.append(operation(name, f"RevokeSecurityGroup{way}", {"GroupId": "sg-a", "IpPermissions": wanted}))
         elif kind == "entry":
             found.append(create_entry(name, draw(st.sampled_from([90, 92, 93])), egress=draw(st.booleans())))
+        elif kind == "replace":
+            params = create_entry(name, draw(st.sampled_from([90, 91])), RuleAction="deny").call.params
+            found.append(operation(name, "ReplaceNetworkAclEntry", params))
         elif kind == "delete":
             place = {"NetworkAclId": "acl-1", "RuleNumber": draw(st.sampled_from([90, 91])), "Egress": False}
             found.append(operation(name, "DeleteNetworkAclEntry", place))
@@ -393,6 +454,8 @@ def test_there_and_back(data: st.DataObject) -> None:
 
     with suppress(Crash):
         apply.run(wanted, FaultyEc2(ec2, moment), store, sleep=no_wait)
+    if data.draw(st.booleans()):
+        apply.run(wanted, ec2, store, resume=True, sleep=no_wait)
     result = rollback.run(RUN, ec2, store, sleep=no_wait)
 
     assert (result.left, result.error) == ((), "")

@@ -1,0 +1,90 @@
+"""The tests' side of a twin: asks the process that holds it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tests.packets.probes import Probe
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to run on a host."""
+
+    interface: str
+    command: Sequence[str]
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended."""
+
+    code: int | None
+    """None: it had to be ended."""
+    output: str
+
+
+class Lab:
+    """One twin at a time; a context manager that removes it."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.packets.server"],
+            cwd=ROOT,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+    def __enter__(self) -> Lab:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process, and with it the twin."""
+        self._process.kill()
+        self._process.communicate()
+
+    def _ask(self, **request: Any) -> Any:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("the process that holds the twin has ended")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return answer["answer"]
+
+    def why_not(self) -> str:
+        """Say why twins can't be made here; empty when they can."""
+        return str(self._ask(do="usable"))
+
+    def build(self, document: Mapping[str, Any], interfaces: Sequence[str]) -> None:
+        """Make the twin of a snapshot's interfaces, instead of the one before."""
+        self._ask(do="build", document=document, interfaces=list(interfaces))
+
+    def probe(self, probes: Sequence[Probe], quiet: float) -> list[bool]:
+        """Tell for each probe whether it got an answer."""
+        return list(self._ask(do="probe", probes=[astuple(probe) for probe in probes], quiet=quiet))
+
+    def run(self, programs: Sequence[Program], seconds: float) -> list[Ended]:
+        """Run programs on hosts, side by side."""
+        listed = [(item.interface, list(item.command), dict(item.environment)) for item in programs]
+        return [Ended(*fields) for fields in self._ask(do="run", programs=listed, seconds=seconds)]

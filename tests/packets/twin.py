@@ -1,0 +1,186 @@
+"""
+A network of Linux namespaces that treats packets as AWS treats those of a raw snapshot.
+
+Each interface is a namespace with stateful chains. Each subnet is a bridge in the namespace of its VPC's router, so
+that neighbours reach each other without it; the router asks the ACLs at its legs and a routing table a subnet.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tests.packets.kernel import Namespace, die_with_parent, ip_batch, nftables, sysctl
+from tests.packets.world import FIRST_TABLE, Host, Router, World, version_of
+
+GATEWAYS = {4: "169.254.0.1", 6: "fe80::1"}
+NEAR = ({4: "169.254.1.1/30", 6: "fe80::11/64"}, {4: "169.254.1.2/30", 6: "fe80::12/64"})
+FAR = ({4: "169.254.1.2", 6: "fe80::12"}, {4: "169.254.1.1", 6: "fe80::11"})
+EVERYWHERE = {4: "0.0.0.0/0", 6: "::/0"}
+
+HOST_SETTINGS = {
+    "net/ipv6/conf/all/accept_dad": 0,
+    "net/ipv6/conf/default/accept_dad": 0,
+    "net/ipv6/conf/default/accept_ra": 0,
+    "net/ipv4/ip_local_port_range": "32768\t60999",
+    "net/ipv4/tcp_syn_retries": 1,
+}
+ROUTER_SETTINGS = {
+    **HOST_SETTINGS,
+    "net/ipv4/ip_forward": 1,
+    "net/ipv6/conf/all/forwarding": 1,
+    "net/ipv4/conf/all/rp_filter": 0,
+    "net/ipv4/conf/default/rp_filter": 0,
+    "net/ipv4/conf/all/send_redirects": 0,
+    "net/ipv4/conf/default/send_redirects": 0,
+    "net/bridge/bridge-nf-call-iptables": 0,
+    "net/bridge/bridge-nf-call-ip6tables": 0,
+}
+
+
+class Twin:
+    """The namespaces of a raw snapshot; a context manager that removes them."""
+
+    def __init__(self, document: Mapping[str, Any], interfaces: Sequence[str]) -> None:
+        self.world = World(document, interfaces)
+        self.children: list[subprocess.Popen[str]] = []
+        self.hosts: dict[str, Namespace] = {}
+        self.routers: dict[str, Namespace] = {}
+        try:
+            self._make()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Twin:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End what runs inside, then let go of the namespaces."""
+        for child in self.children:
+            child.kill()
+            child.wait()
+        for namespace in (*self.hosts.values(), *self.routers.values()):
+            namespace.close()
+        self.children, self.hosts, self.routers = [], {}, {}
+
+    def spawn(self, interface: str, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[str]:
+        """Start a program on a host."""
+        with self.hosts[interface].entered():
+            child = subprocess.Popen(
+                command,
+                env=dict(environment),
+                text=True,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                preexec_fn=die_with_parent,  # noqa: PLW1509  # no thread of this process holds a lock
+            )
+        self.children.append(child)
+        return child
+
+    def _make(self) -> None:
+        for host in self.world.hosts:
+            self.hosts[host.interface_id] = Namespace()
+        for router in self.world.routers:
+            self.routers[router.vpc_id] = Namespace()
+        for router in self.world.routers:
+            with self.routers[router.vpc_id].entered():
+                configure(ROUTER_SETTINGS)
+                ip_batch(self._links(router))
+        for host in self.world.hosts:
+            with self.hosts[host.interface_id].entered():
+                configure(HOST_SETTINGS)
+                ip_batch(self._host_lines(host))
+                nftables(self.world.host_filter(host))
+        for router in self.world.routers:
+            with self.routers[router.vpc_id].entered():
+                ip_batch(self._router_lines(router))
+                for version in (4, 6):
+                    ip_batch(self._rule_lines(router), f"-{version}")
+                nftables(self.world.router_filter(router))
+
+    def _links(self, router: Router) -> list[str]:
+        lines = []
+        for number, subnet in enumerate(router.subnets):
+            lines.append(f"link add br{number} type bridge mcast_snooping 0 stp_state 0 forward_delay 0")
+            for place, host in self._inside(subnet):
+                there = self.hosts[host.interface_id].path
+                lines.append(f"link add h{place} type veth peer name eth0 netns {there}")
+                lines += [f"link set h{place} master br{number}", f"link set h{place} up"]
+            lines.append(f"link set br{number} up")
+        vpcs = [item.vpc_id for item in self.world.routers]
+        mine = vpcs.index(router.vpc_id)
+        for other in router.peers:
+            theirs = vpcs.index(other)
+            if theirs > mine:
+                there = self.routers[other].path
+                lines.append(f"link add pcx{theirs} type veth peer name pcx{mine} netns {there}")
+        return lines
+
+    def _inside(self, subnet: str) -> list[tuple[int, Host]]:
+        return [(place, host) for place, host in enumerate(self.world.hosts) if host.subnet_id == subnet]
+
+    def _host_lines(self, host: Host) -> list[str]:
+        lines = ["link set lo up", "link set eth0 up"]
+        lines += [f"addr add {item}/{32 if version_of(item) == 4 else 128} dev eth0 nodad" for item in host.addresses]
+        for _, other in self._inside(host.subnet_id):
+            if other != host:
+                lines += [f"route replace {item} dev eth0" for item in other.addresses]
+        versions = {version_of(item) for item in host.addresses}
+        return lines + [
+            f"route add {EVERYWHERE[version]} via {GATEWAYS[version]} dev eth0 onlink" for version in sorted(versions)
+        ]
+
+    def _router_lines(self, router: Router) -> list[str]:
+        lines = ["link set lo up"]
+        vpcs = [item.vpc_id for item in self.world.routers]
+        mine = vpcs.index(router.vpc_id)
+        ways = {other: f"pcx{vpcs.index(other)}" for other in router.peers}
+        for other, device in ways.items():
+            lines.append(f"link set {device} up")
+            lines += [f"addr add {item} dev {device} nodad" for item in NEAR[mine < vpcs.index(other)].values()]
+        for number, subnet in enumerate(router.subnets):
+            lines += [f"addr add {GATEWAYS[4]}/32 dev br{number}", f"addr add {GATEWAYS[6]}/64 dev br{number} nodad"]
+            for _, host in self._inside(subnet):
+                lines += [f"route replace {item} dev br{number}" for item in host.addresses]
+            table = FIRST_TABLE + number
+            for version in (4, 6):
+                lines.append(f"route add blackhole {EVERYWHERE[version]} table {table} metric 9999")
+            for block, target in self.world.routes(router, subnet):
+                if target in ways:
+                    via = FAR[mine < vpcs.index(target)][version_of(block)]
+                    lines.append(f"route add {block} via {via} dev {ways[target]} onlink table {table}")
+                else:
+                    lines.append(f"route add {'throw' if target == 'local' else target} {block} table {table}")
+        return lines + [f"route add blackhole {EVERYWHERE[version]} metric 9999" for version in (4, 6)]
+
+    def _rule_lines(self, router: Router) -> list[str]:
+        tables = [(number, FIRST_TABLE + number) for number in range(len(router.subnets))]
+        return [f"rule add iif br{number} pref {table} lookup {table}" for number, table in tables]
+
+
+def configure(settings: Mapping[str, object], write: Callable[[str, object], None] = sysctl) -> None:
+    """Set values of the namespace that this thread is in."""
+    for name, value in settings.items():
+        write(name, value)
+
+
+def usable() -> str:
+    """Say why this machine can't make twins; empty when it can."""
+    if os.geteuid() != 0:
+        return "only root may make network namespaces"
+    try:
+        namespace = Namespace()
+        with namespace.entered():
+            ip_batch(["link add twin0 type veth peer name twin1", "link add twin2 type bridge"])
+            nftables("table inet twin { chain input { type filter hook input priority 0; ct state new accept; }; }\n")
+        namespace.close()
+    except (OSError, RuntimeError) as error:
+        return f"this machine can't make network namespaces with nftables: {error}"
+    return ""
