@@ -10,6 +10,7 @@
 
 PYTHON ?= python3
 WORKERS ?= auto
+EXTRAS ?= test,lint
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -61,5 +62,5 @@ $(VENV)/.demo: setup.cfg pyproject.toml | $(PY)
 
 $(VENV)/.dev: setup.cfg pyproject.toml | $(PY)
 	@echo 'installing into $(VENV) ...'
-	@$(PIP) install --editable '.[test,lint]'
+	@$(PIP) install --editable '.[$(EXTRAS)]'
 	@touch $@ $(VENV)/.demo

@@ -287,6 +287,8 @@ def check_permissions(plan: Plan, account: Account, output: Output) -> None:
     unknown = [item for item in checked if item.permitted is Permitted.UNKNOWN]
     for item in unknown:
         output.note(output.style.safe(f"permission not known: {summary(item.operation)}: {item.code}"))
+    allowed = len(checked) - len(denied) - len(unknown)
+    output.note(f"permissions: {allowed} allowed, {len(denied)} denied, {len(unknown)} not known")
     if denied:
         raise ApplyError(
             f"AWS would deny {words.listed([summary(operation) for operation in denied], 5)}; nothing was changed",

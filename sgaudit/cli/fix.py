@@ -10,7 +10,7 @@ import click
 from sgaudit.cli.options import option, output_options, policy_options, selection_options, source_options
 from sgaudit.cli.run import Asked, Output, Source, members, take_selection, write_file
 from sgaudit.errors import UsageError
-from sgaudit.fix import planner, tighten
+from sgaudit.fix import planner
 from sgaudit.fix.apply import LIMIT
 from sgaudit.fix.emit import EMITTERS
 from sgaudit.fix.plan import Strategy
@@ -20,6 +20,8 @@ from sgaudit.rules.audit import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, Audi
 from sgaudit.severity import Severity
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sgaudit.fix.plan import Plan
 
 STRATEGIES = [str(strategy) for strategy in Strategy if strategy is not Strategy.NONE]
@@ -63,8 +65,7 @@ def command(**options: Any) -> int:
     snapshot = source.load(selection, quiet=output.quiet, whole_vpc=True, rule_ids=options["tightens"])
     picked = members(snapshot, selection)
     result = audit(snapshot, selection, picked, asked.resolve(picked), client_ports=asked.client_ports)
-    make = tighten.plan if options["tightens"] else planner.plan
-    plan = make(
+    plan = _planner(tightens=options["tightens"])(
         result,
         planner.Options(
             strategy=Strategy(options["strategy"]) if options["strategy"] else None,
@@ -84,6 +85,14 @@ def command(**options: Any) -> int:
             _check(plan, source, output)
         return _pending_code(result, pending=bool(plan.operations))
     return _carry_out(plan, result, source, output, options)
+
+
+def _planner(*, tightens: bool) -> Callable[[Audit, planner.Options], Plan]:
+    if not tightens:
+        return planner.plan
+    from sgaudit.fix import tighten
+
+    return tighten.plan
 
 
 def _pending_code(result: Audit, *, pending: bool) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from sgaudit.errors import CallError, Failure, UsageError
 from sgaudit.fix.calls import TRIES, Calls, Sleep, wait_before
 from sgaudit.fix.changer import Changer, Raw
 from sgaudit.fix.effect import Effect, Seen
-from sgaudit.fix.effects import effect_of
+from sgaudit.fix.effects import check_request, effect_of
 from sgaudit.fix.journal import Journal, State
 from sgaudit.fix.plan import Call, Operation, Plan
 from sgaudit.fix.simulate import resolved
@@ -120,7 +121,7 @@ def check(plan: Plan, limit: int) -> None:
         )
     known: set[str] = set()
     for operation in plan.operations:
-        effect_of(operation.call.api)
+        check_request(operation)
         unknown = references(operation.call.params) - known
         if unknown or operation.id in known:
             what = f"refers to {', '.join(sorted(unknown))}" if unknown else "is there twice"
@@ -150,7 +151,7 @@ def _journal(plan: Plan, store: Store, *, resume: bool, who: str) -> Journal:
     journal = Journal.load(store, plan.run)
     if journal.rolling_back:
         raise UsageError(f"run {plan.run} was rolled back", hint="make a new plan with sgaudit fix")
-    if journal.plan != plan:
+    if journal.plan.to_json() != json.loads(json.dumps(plan.to_json())):
         raise UsageError(f"run {plan.run} applied another plan", hint="make a new plan with sgaudit fix")
     if not resume:
         raise UsageError(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from sgaudit.fix.gaps import GroupGap
-    from sgaudit.model import Interface, Peer
+    from sgaudit.model import Interface, Peer, Snapshot
     from sgaudit.rules.context import Context
 
 NEW_GROUP = "new group"
@@ -80,6 +80,8 @@ class Desk:
     """CIDR blocks that the user gave, for the strategy `cidr`."""
     widen: bool = False
     """Cover the ports between those that are missing where that takes fewer permissions."""
+    present: Snapshot | None = None
+    """What is there while permissions are added, for quotas; None: what the context has."""
     _known: dict[int, tuple[Cidr, ...]] = field(default_factory=dict, repr=False)
 
     def propose(self, strategy: Strategy) -> Proposal | Refusal:
@@ -99,7 +101,7 @@ class Desk:
 
     def _over_quota(self, proposal: Proposal) -> str:
         """Say which quota a proposal would exceed; the count is that of `rules.quota_nearly_used`."""
-        known = self.context.snapshot.security_groups or {}
+        known = (self.present or self.context.snapshot).security_groups or {}
         added: dict[tuple[str, bool], dict[Family, int]] = defaultdict(lambda: dict.fromkeys(Family, 0))
         for grant in proposal.grants:
             for family in Family:

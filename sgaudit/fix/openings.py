@@ -46,6 +46,8 @@ def extras(
     after: Snapshot,
     touched: Iterable[Traffic],
     requirements: Iterable[Requirement],
+    *,
+    closing: bool = False,
 ) -> tuple[Extra, ...]:
     """
     Tell what becomes reachable although nothing requires it.
@@ -55,23 +57,42 @@ def extras(
         after: the snapshot after it.
         touched: the traffic that the change adds.
         requirements: what is required.
+        closing: the change is meant to close something as well.
 
     Raises:
         InternalError: the change closes something.
     """
-    traffic, wanted = list(touched), list(requirements)
-    return tuple(line for family in population.families for line in _over(population, after, family, traffic, wanted))
+    traffic, wanted, states = list(touched), list(requirements), (population.context.snapshot, after)
+    return tuple(
+        line
+        for family in population.families
+        for line in _over(population, states, family, traffic, wanted, closing=closing)
+    )
+
+
+def closures(
+    population: Population, after: Snapshot, touched: Iterable[Traffic], requirements: Iterable[Requirement]
+) -> tuple[Extra, ...]:
+    """Tell what is no longer reachable after a change; arguments as for `extras`."""
+    traffic, wanted, states = list(touched), list(requirements), (after, population.context.snapshot)
+    return tuple(
+        line
+        for family in population.families
+        for line in _over(population, states, family, traffic, wanted, closing=True)
+    )
 
 
 def _over(
     population: Population,
-    after: Snapshot,
+    states: tuple[Snapshot, Snapshot],
     family: Family,
     touched: Sequence[Traffic],
     requirements: Sequence[Requirement],
+    *,
+    closing: bool,
 ) -> tuple[Extra, ...]:
     """Tell it for one family: a permission with a group as peer lets both of them pass."""
-    was, now = population.matrix(population.context.snapshot, family), population.matrix(after, family)
+    was, now = (population.matrix(state, family) for state in states)
     nodes = now.node_set
     judged = bits_of(
         node.index for node in nodes if node.interface and node.interface.interface_id in population.judged
@@ -85,7 +106,7 @@ def _over(
         )
         for item in requirements
     ]
-    search = _Search(was, now, population, [item[2:] for item in required])
+    search = _Search(was, now, population, [item[2:] for item in required], closing=closing)
     for protocol, ports in touched:
         for name, part in _parts(was, now, protocol, ports, [needed for _, needed, _, _ in required]):
             search.compare(
@@ -138,8 +159,16 @@ def _alike(ports: PortSet, filters: Sequence[Steps], needs: Sequence[PortSet]) -
 class _Search:
     """Collects what is open after a change and was not before, by the groups of both ends."""
 
-    def __init__(self, was: Matrix, now: Matrix, population: Population, required: Sequence[tuple[int, int]]) -> None:
-        self.was, self.now, self.required = was, now, required
+    def __init__(
+        self,
+        was: Matrix,
+        now: Matrix,
+        population: Population,
+        required: Sequence[tuple[int, int]],
+        *,
+        closing: bool,
+    ) -> None:
+        self.was, self.now, self.required, self.closing = was, now, required, closing
         self.ours = now.node_set.of_instances(frozenset(population.context.matrix.node_set.by_instance))
         self.ends = [
             (groups, inside, nodes)
@@ -183,9 +212,10 @@ class _Search:
         for index, (had, has, kind) in enumerate(zip(before, after, self.kinds, strict=True)):
             if had == has:
                 continue
-            if had & ~has:
+            if had & ~has and not self.closing:
                 raise InternalError(f"the plan would close {protocol} {port} from {self.now.nodes[index].label}")
-            alike[has & ~had, kind].append(index)
+            if opened := has & ~had:
+                alike[opened, kind].append(index)
         return {key: bits_of(indexes) for key, indexes in alike.items()}
 
     def said(self, where: str) -> list[Extra]:

@@ -62,6 +62,28 @@ class Writer:
             self._entry(entry)
         return tuple(self.operations)
 
+    def revoke(
+        self, group_id: str, permissions: Sequence[Permission], reason: str, findings: Sequence[str], because: str
+    ) -> None:
+        """Take ingress permissions from a group: by rule id where that was read, else by what they say."""
+        for known in (True, False):
+            some = [item for item in permissions if bool(item.rule_id) is known]
+            if not some:
+                continue
+            params: dict[str, Any] = {"GroupId": group_id}
+            if known:
+                params["SecurityGroupRuleIds"] = [item.rule_id for item in some]
+            else:
+                params["IpPermissions"] = [requests.row(item, described=False) for item in some]
+            again = [requests.row(item, described=True) for item in some]
+            self._add(
+                Call("RevokeSecurityGroupIngress", params),
+                reason,
+                findings,
+                unsafe=because,
+                inverse=Call("AuthorizeSecurityGroupIngress", {"GroupId": group_id, "IpPermissions": again}),
+            )
+
     def _add(self, call: Call, reason: str, findings: Iterable[str], **more: Any) -> str:
         operation_id = f"op-{len(self.operations) + 1}"
         self.operations.append(
@@ -256,8 +278,7 @@ class Writer:
         )
         label = words.named(entry.acl.tags.get("Name", ""), entry.acl.acl_id)
         what = entry.protocol if entry.span is None else f"{entry.protocol} {entry.span[0]}-{entry.span[1]}"
-        subnets = words.number(max(1, len(entry.acl.subnet_ids)), "subnet")
-        unsafe = f"a network ACL guards everything in its {subnets}"
+        unsafe = f"a network ACL guards everything in its subnets, of which it has {max(1, len(entry.acl.subnet_ids))}"
         if owner(entry.acl.tags):
             unsafe += f", and {owner(entry.acl.tags)} owns it"
         self._add(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sgaudit.model import Cidr, Snapshot
+    from sgaudit.reach.matrix import Matrix
     from sgaudit.rules.audit import Audit
 
 NO_SETTINGS: Mapping[str, Any] = {}
@@ -98,7 +99,7 @@ def plan(audit: Audit, options: Options = Options()) -> Plan:
     writer = Writer(context, population, run, audit.selection.describe())
     operations = writer.write(efa_grants.joined(proposal, efa), [item for item in wanted if isinstance(item, NewEntry)])
     after = simulate(context.snapshot, operations)
-    judged = Context(after, _matrix_after(context, after), context.requirements)
+    judged = Context(after, matrix_after(context, after), context.requirements)
     hopeless = [item for item in wanted if isinstance(item, NoEntry)]
     _prove(context, judged, proposal, efa, hopeless)
     before, now = member_counts(context.overall), member_counts(judged.overall)
@@ -116,12 +117,12 @@ def plan(audit: Audit, options: Options = Options()) -> Plan:
         before={str(verdict): before[verdict] for verdict in Verdict},
         after={str(verdict): now[verdict] for verdict in Verdict},
         required=now[Verdict.OPEN] - before[Verdict.OPEN],
-        extra=openings.extras(population, after, _touched(operations), context.requirements.between)
+        extra=openings.extras(population, after, touched(operations), context.requirements.between)
         if operations
         else (),
         outside_known=all(vpc in context.snapshot.whole_vpcs for vpc in context.matrix.node_set.by_vpc),
         unfixable=tuple(_unfixable(audit, operations, [*refusals, *efa_refusals], hopeless)),
-        preconditions=_preconditions(context.snapshot, operations),
+        preconditions=preconditions(context.snapshot, operations),
     )
 
 
@@ -170,7 +171,8 @@ def _strategy(proposal: Proposal | None, efa: Proposal | None) -> Strategy:
     return efa.strategy if efa is not None else Strategy.NONE
 
 
-def _matrix_after(context: Context, after: Snapshot) -> Any:
+def matrix_after(context: Context, after: Snapshot) -> Matrix:
+    """Build the matrix of the same members by what a simulated snapshot says."""
     own = context.matrix
     known = after.interfaces
     members = [
@@ -206,7 +208,7 @@ def _prove(
                 raise InternalError(f"the plan would close paths of {was.requirement.need}")
 
 
-def _preconditions(snapshot: Snapshot, operations: Sequence[Operation]) -> tuple[Precondition, ...]:
+def preconditions(snapshot: Snapshot, operations: Sequence[Operation]) -> tuple[Precondition, ...]:
     """Fingerprint each resource that operations change, as long as it is there already."""
     wanted: dict[tuple[str, str], None] = {}
     for operation in operations:
@@ -217,7 +219,7 @@ def _preconditions(snapshot: Snapshot, operations: Sequence[Operation]) -> tuple
     return tuple(Precondition(kind, name, fingerprint_of(snapshot, kind, name)) for kind, name in wanted)
 
 
-def _touched(operations: Sequence[Operation]) -> list[tuple[str, PortSet]]:
+def touched(operations: Sequence[Operation]) -> list[tuple[str, PortSet]]:
     """Tell the traffic that operations let pass, by protocol."""
     found: dict[str, PortSet] = {}
     for operation in operations:

@@ -13,7 +13,7 @@ from sgaudit.ports import ALL, PortSet
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sgaudit.model import Peer
+    from sgaudit.model import Peer, Permission
 
 PROTOCOL_NUMBERS = {"tcp": "6", "udp": "17", "icmp": "1", "icmpv6": "58", "all": "-1", "efa": "-1"}
 _NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9. _\-:/()#,@\[\]+=;{}!$*]")
@@ -33,6 +33,16 @@ def rows(protocol: str, ports: PortSet, peers: Iterable[Peer], about: str) -> li
         key, value = _peer(peer)
         sides[key].append({**value, "Description": description(about)})
     return [{**span, **{key: list(found) for key, found in sides.items()}} for span in _spans(protocol, ports)]
+
+
+def row(permission: Permission, *, described: bool) -> dict[str, Any]:
+    """Write a permission that was read just as it was: what revokes it needs no description, what restores it does."""
+    key, value = _peer(permission.peer)
+    if described and permission.description:
+        value["Description"] = permission.description
+    spanned = permission.protocol in ("tcp", "udp", "icmp", "icmpv6") and permission.from_port is not None
+    span = {"FromPort": permission.from_port, "ToPort": permission.to_port} if spanned else {}
+    return {"IpProtocol": permission.protocol, **span, key: [value]}
 
 
 def _spans(protocol: str, ports: PortSet) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sgaudit.errors import InternalError
-from sgaudit.model import AclEntry, Cidr, Family, Permission, SecurityGroup, Snapshot
+from sgaudit.model import AclEntry, Cidr, Family, GroupPeer, Permission, SecurityGroup, Snapshot
 from sgaudit.ports import ALL, PortSet
 from sgaudit.snapshot.groups import requested
 
@@ -75,7 +75,11 @@ def _with_group(state: _State, group: SecurityGroup) -> _State:
 
 
 def _identity(row: Permission) -> tuple[object, ...]:
-    return row.protocol, row.ports, row.peer
+    """Give what EC2 tells a row from others by: not the owner of a group, nor the state of a peering."""
+    peer: object = row.peer
+    if isinstance(row.peer, GroupPeer):
+        peer = row.peer.group_id, row.peer.peering_id
+    return row.protocol, row.ports, peer
 
 
 def _authorize(state: _State, _: str, params: Mapping[str, Any], *, egress: bool) -> _State:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -141,7 +141,7 @@ class FolderStore:
                 hint="name another one with --state-dir",
             ) from error
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _hold(handle)
         except OSError as error:
             holder = os.pread(handle, 100, 0).decode(errors="replace").strip()
             os.close(handle)
@@ -183,14 +183,28 @@ def _write(handle: int, data: bytes) -> None:
         data = data[os.write(handle, data) :]
 
 
+def _hold(handle: int) -> None:
+    """Lock an open file until it is closed, by whatever end of the process."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        # Nobody can read a byte that is locked, so it is one behind the text.
+        os.lseek(handle, 4096, os.SEEK_SET)
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def _sync_folder(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        # Some network file systems can't sync a folder, and need not.
-        with contextlib.suppress(OSError):
+    # Some systems can't sync a folder, and need not.
+    with contextlib.suppress(OSError):
+        handle = os.open(path, os.O_RDONLY)
+        try:
             os.fsync(handle)
-    finally:
-        os.close(handle)
+        finally:
+            os.close(handle)
 
 
 def _line(text: bytes, file: Path, number: int) -> Line:

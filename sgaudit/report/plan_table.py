@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sgaudit.fix.plan import Safety
+from sgaudit.fix.plan import Safety, Strategy
 from sgaudit.report.tables import table
 from sgaudit.rules import words
 
@@ -30,7 +30,7 @@ def render(plan: Plan, style: Style) -> Iterator[str]:
 def _head(plan: Plan, style: Style) -> Iterator[str]:
     place = " ".join(part for part in (plan.account_id and f"account {plan.account_id}", plan.region) if part)
     yield style.paint(style.safe(f"plan {plan.run}" + (f"  ({place})" if place else "")), "bold")
-    if plan.operations:
+    if plan.strategy is not Strategy.NONE:
         how = "the best choice there is" if plan.exact else "a good choice, made greedily"
         yield style.wrap(f"strategy {plan.strategy}: {how}")
     yield ""

@@ -9,7 +9,8 @@ from the pairs that get several client ports, those at the boundaries of the ACL
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,6 +94,9 @@ class Trial:
             port = self.random.randint(1, 65535)
             if port not in self.ports and port not in self.clients:
                 self.ports.append(port)
+        # Where two VPCs have the same addresses, a packet may reach one that has the target's address but isn't it.
+        taken = Counter(address for raw in interfaces_of(document) for address in addresses_of(raw))
+        self.shared = {address for address, count in taken.items() if count > 1}
         self.matrices: dict[tuple[Family, int | None], Matrix] = {}
 
     def _some(self, items: Sequence[int], count: int) -> list[int]:
@@ -109,7 +113,11 @@ class Trial:
     def pairs(self, family: Family) -> Iterator[tuple[int, int]]:
         """Go through the ordered pairs of the first interfaces that have an address and a subnet."""
         nodes = self.matrix(family).nodes
-        usable = [node.index for node in nodes if node.address and node.interface and node.interface.subnet_id]
+        usable = [
+            node.index
+            for node in nodes
+            if node.address and node.interface and node.interface.subnet_id and node.address not in self.shared
+        ]
         usable = usable[:MEMBERS]
         return ((source, target) for source in usable for target in usable if source != target)
 
@@ -177,6 +185,23 @@ class Trial:
         if whole and not one:
             raise AssertionError(f"open for all client ports but not for {probe.client_port}: {probe}")
         return one
+
+
+def interfaces_of(document: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    """Go through the interfaces of a raw snapshot, each once."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for reservation in document.get("Reservations") or ():
+        for instance in reservation["Instances"]:
+            found |= {raw["NetworkInterfaceId"]: raw for raw in instance.get("NetworkInterfaces") or ()}
+    found |= {raw["NetworkInterfaceId"]: raw for raw in document.get("NetworkInterfaces") or ()}
+    return found.values()
+
+
+def addresses_of(raw: Mapping[str, Any]) -> set[str]:
+    """Collect the addresses of a raw interface."""
+    found = {item["PrivateIpAddress"] for item in raw.get("PrivateIpAddresses") or ()}
+    found |= {item["Ipv6Address"] for item in raw.get("Ipv6Addresses") or ()}
+    return found | ({raw["PrivateIpAddress"]} if raw.get("PrivateIpAddress") else set())
 
 
 def edges_of(document: Mapping[str, Any]) -> set[int]:

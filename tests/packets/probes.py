@@ -127,8 +127,10 @@ class Prober:
                 return
             if descriptor in self.echoing:
                 known.sendto(data, sender)
-            else:
-                self.answered[self.waiting[descriptor][sender[0], sender[1]]] = True
+                continue
+            index = self.waiting[descriptor].pop((sender[0], sender[1]), None)
+            if index is not None:
+                self.answered[index] = True
                 self.left -= 1
 
 

@@ -16,8 +16,7 @@ from tests.packets.kernel import Namespace, die_with_parent, ip_batch, nftables,
 from tests.packets.world import FIRST_TABLE, Host, Router, World, version_of
 
 GATEWAYS = {4: "169.254.0.1", 6: "fe80::1"}
-NEAR = ({4: "169.254.1.1/30", 6: "fe80::11/64"}, {4: "169.254.1.2/30", 6: "fe80::12/64"})
-FAR = ({4: "169.254.1.2", 6: "fe80::12"}, {4: "169.254.1.1", 6: "fe80::11"})
+LEGS = {4: "169.254.1.{}", 6: "fe80::{}"}
 EVERYWHERE = {4: "0.0.0.0/0", 6: "::/0"}
 
 HOST_SETTINGS = {
@@ -128,7 +127,8 @@ class Twin:
 
     def _host_lines(self, host: Host) -> list[str]:
         lines = ["link set lo up", "link set eth0 up"]
-        lines += [f"addr add {item}/{32 if version_of(item) == 4 else 128} dev eth0 nodad" for item in host.addresses]
+        for item in host.addresses:
+            lines.append(f"addr add {item}/32 dev eth0" if version_of(item) == 4 else f"addr add {item}/128 dev eth0 nodad")
         for _, other in self._inside(host.subnet_id):
             if other != host:
                 lines += [f"route replace {item} dev eth0" for item in other.addresses]
@@ -144,7 +144,8 @@ class Twin:
         ways = {other: f"pcx{vpcs.index(other)}" for other in router.peers}
         for other, device in ways.items():
             lines.append(f"link set {device} up")
-            lines += [f"addr add {item} dev {device} nodad" for item in NEAR[mine < vpcs.index(other)].values()]
+            lines.append(f"addr add {leg(4, mine)}/32 dev {device}")
+            lines.append(f"addr add {leg(6, mine)}/64 dev {device} nodad")
         for number, subnet in enumerate(router.subnets):
             lines += [f"addr add {GATEWAYS[4]}/32 dev br{number}", f"addr add {GATEWAYS[6]}/64 dev br{number} nodad"]
             for _, host in self._inside(subnet):
@@ -154,7 +155,7 @@ class Twin:
                 lines.append(f"route add blackhole {EVERYWHERE[version]} table {table} metric 9999")
             for block, target in self.world.routes(router, subnet):
                 if target in ways:
-                    via = FAR[mine < vpcs.index(target)][version_of(block)]
+                    via = leg(version_of(block), vpcs.index(target))
                     lines.append(f"route add {block} via {via} dev {ways[target]} onlink table {table}")
                 else:
                     lines.append(f"route add {'throw' if target == 'local' else target} {block} table {table}")
@@ -163,6 +164,11 @@ class Twin:
     def _rule_lines(self, router: Router) -> list[str]:
         tables = [(number, FIRST_TABLE + number) for number in range(len(router.subnets))]
         return [f"rule add iif br{number} pref {table} lookup {table}" for number, table in tables]
+
+
+def leg(version: int, router: int) -> str:
+    """Give the address of a router's legs towards the routers of other VPCs."""
+    return LEGS[version].format(router + 11)
 
 
 def configure(settings: Mapping[str, object], write: Callable[[str, object], None] = sysctl) -> None:

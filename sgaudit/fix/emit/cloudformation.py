@@ -17,6 +17,8 @@ MOST_RESOURCES = 500
 """The quota of resources in one template (CloudFormation quotas)."""
 DYNAMIC = "{{resolve:"
 """Opens a dynamic reference: CloudFormation resolves it in every value, and nothing escapes it."""
+EGRESS = "adding egress to a group that exists, CloudFormation takes away its egress to everywhere, if it has that"
+"""Seen in aws-cloudformation/cfn-language-discussion#157; it is neither announced nor put back."""
 NO_EGRESS = {
     "CidrIp": "127.0.0.1/32",
     "Description": "no egress: a group without any egress permission would get one to everywhere",
@@ -81,7 +83,9 @@ def _checked(plan: Plan, found: Sequence[Resource]) -> list[Stated]:
         problem = ""
         if isinstance(resource, Attachment):
             raise _refusal(resource, "no CloudFormation resource puts a group on an interface that exists")
-        if isinstance(resource, Rule) and resource.egress and resource.owner:
+        if isinstance(resource, Rule) and resource.egress and not isinstance(resource.holder, Ref):
+            problem = EGRESS
+        elif isinstance(resource, Rule) and resource.egress and resource.owner:
             problem = "egress to a group of another account can't be said in CloudFormation"
         elif DYNAMIC in json.dumps([dict(resource.operation.call.params), plan.run]):
             problem = f"CloudFormation would resolve the text {DYNAMIC}...}}}} in it"

@@ -43,7 +43,8 @@ PLANS: Mapping[str, tuple[str, str, Strategy | None, Family]] = {
     "efa": ("efa-cidr-only", "efa", None, Family.IPV4),
 }
 """Name to example, policy, strategy and address family; between them every strategy and every kind of change."""
-WITHOUT_ATTACHMENT = [name for name in PLANS if name != "cluster-group"]
+TEMPLATED = ("self", "peers", "peering", "prefix-list", "cidr", "acl", "acl-denies")
+"""The plans that a CloudFormation template can hold: they put no group on an interface, and add no egress."""
 HOSTILE = (
     'it\'s "quoted" $(touch owned) `touch owned` ${file("/etc/passwd")} %{ if true }x%{ endif } $${a} %%{b} \\ '
     "!Ref X: &a *b # [c] {d} - | > \n!Sub ${AWS::AccountId}\nend\r\n\tEOF\x00\x07\x1b[31m\x7f\x85\u2028\u202e"

@@ -42,6 +42,7 @@ from tests.unit.fix.plans import (
 )
 
 BEFORE = fake().permissions()
+NOT_A_NUMBER = "int() argument must be a string, a bytes-like object or a real number, not 'NoneType'"
 
 
 class Waits:
@@ -300,6 +301,26 @@ def test_pace() -> None:
     [
         (PEERS, 2, "the plan has 3 operations, more than 2"),
         (plan(operation("op-1", "TerminateInstances", {})), 50, "a plan can't hold TerminateInstances"),
+        (
+            plan(operation("op-1", "AuthorizeSecurityGroupIngress", {"GroupId": "sg-a"})),
+            50,
+            "operation op-1, AuthorizeSecurityGroupIngress, has no IpPermissions",
+        ),
+        (
+            plan(authorize("op-1", "sg-a", {"IpRanges": [{"CidrIp": "10.0.0.0/8"}]})),
+            50,
+            "operation op-1, AuthorizeSecurityGroupIngress, can't be read: KeyError at 'IpProtocol'",
+        ),
+        (
+            plan(operation("op-1", "RevokeSecurityGroupIngress", {"GroupId": "sg-a"})),
+            50,
+            "operation op-1, RevokeSecurityGroupIngress, has no SecurityGroupRuleIds",
+        ),
+        (
+            plan(create_entry("op-1", 90, PortRange={"From": None})),
+            50,
+            f"operation op-1, CreateNetworkAclEntry, can't be read: TypeError at {NOT_A_NUMBER}",
+        ),
         (
             plan(authorize("op-1", {"Ref": "op-9"}, tcp(1, 2, pair("sg-a")))),
             50,

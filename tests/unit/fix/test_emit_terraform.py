@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -14,13 +15,23 @@ import pytest
 from sgaudit.errors import UsageError
 from sgaudit.fix.emit.terraform import quoted, render
 from sgaudit.fix.plan import Call, Plan
-from tests.unit.fix.emit_readers import HOSTILE, PLANS, changes, hostile, operation, planned, read_terraform
+from tests.unit.fix.emit_readers import (
+    HOSTILE,
+    PLANS,
+    ROOT,
+    changes,
+    hostile,
+    operation,
+    planned,
+    read_terraform,
+    unquoted,
+)
 from tests.unit.fix.plans import plan as bare_plan
 
 pytestmark = pytest.mark.slow
 
 TERRAFORM = shutil.which("terraform")
-needs_terraform = pytest.mark.skipif(TERRAFORM is None, reason="terraform is not installed")
+PAIR = re.compile(r'\s*("(?:[^"\\]|\\.)*"|\w+)\s+= (?!\{)')
 STRINGS = [HOSTILE.replace("\x00", ""), "$${a}", "$$${a}", "%%{b}", "$", "${", "%{", "\\${a}", "${~ a ~}", '"', ""]
 
 
@@ -35,6 +46,29 @@ def terraform(folder: Path, *arguments: str, stdin: str = "") -> subprocess.Comp
         text=True,
         check=False,
     )
+
+
+def laid_out(text: str) -> str:
+    """Lay out anew: two spaces a level, the equals signs of neighboring lines in one column, nothing trailing."""
+    lines: list[str] = []
+    run: list[tuple[str, str]] = []
+    depth = 0
+
+    def flush() -> None:
+        width = max((len(key) for key, _ in run), default=0)
+        lines.extend(f"{'  ' * depth}{key.ljust(width)} = {value}" for key, value in run)
+        run.clear()
+
+    for line in map(str.strip, text.splitlines()):
+        if pair := PAIR.match(line):
+            run.append((pair[1], line[pair.end() :]))
+            continue
+        flush()
+        depth -= line == "}"
+        lines.append(f"{'  ' * depth}{line}".rstrip())
+        depth += line.endswith("{") and not line.startswith("#")
+    flush()
+    return "\n".join(lines) + "\n"
 
 
 def written(plan: Plan) -> str:
@@ -53,24 +87,32 @@ def test_hostile_text_is_read_back() -> None:
     assert read_terraform(written(plan)) == changes(plan)
 
 
-@needs_terraform
 @pytest.mark.parametrize("name", [*PLANS, "hostile"])
-def test_layout(name: str, tmp_path: Path) -> None:
-    """`terraform fmt` has nothing to change."""
-    plan = hostile(attach=True) if name == "hostile" else planned(name)
-    done = terraform(tmp_path, "fmt", "-check", "-diff", "-", stdin=written(plan))
-    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+def test_layout(name: str) -> None:
+    """It is laid out by Terraform's rules; where Terraform is installed, `terraform fmt` has nothing to change."""
+    text = written(hostile(attach=True) if name == "hostile" else planned(name))
+    assert laid_out(text) == text
+    if TERRAFORM is not None:
+        done = terraform(ROOT, "fmt", "-check", "-diff", "-", stdin=text)
+        assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 
 
-@needs_terraform
+@pytest.mark.parametrize("text", ["a = 1\nbc = 2\n", "a {\nb = 1\n}\n", "a  = 1\n", "a = 1 \n"])
+def test_layout_is_judged(text: str) -> None:
+    """The judge of layouts sees what is out of line, deep or trailing."""
+    assert laid_out(text) != text
+
+
 def test_strings_are_what_terraform_reads(tmp_path: Path) -> None:
-    """Terraform itself evaluates each string to the very text, and runs none of its functions."""
-    lines = [f'output "s{number}" {{\n  value = {quoted(text)}\n}}\n' for number, text in enumerate(STRINGS)]
-    (tmp_path / "main.tf").write_text("".join(lines), encoding="utf-8")
-    done = terraform(tmp_path, "apply", "-auto-approve", "-input=false", "-no-color")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(terraform(tmp_path, "output", "-json").stdout)
-    assert [found[f"s{number}"]["value"] for number in range(len(STRINGS))] == STRINGS
+    """A reader gets the very text, in which nothing is evaluated; where Terraform is installed, so does Terraform."""
+    assert [unquoted(quoted(text)) for text in STRINGS] == STRINGS
+    if TERRAFORM is not None:
+        lines = [f'output "s{number}" {{\n  value = {quoted(text)}\n}}\n' for number, text in enumerate(STRINGS)]
+        (tmp_path / "main.tf").write_text("".join(lines), encoding="utf-8")
+        done = terraform(tmp_path, "apply", "-auto-approve", "-input=false", "-no-color")
+        assert done.returncode == 0, done.stderr
+        found = json.loads(terraform(tmp_path, "output", "-json").stdout)
+        assert [found[f"s{number}"]["value"] for number in range(len(STRINGS))] == STRINGS
 
 
 def test_says_where_it_belongs() -> None:
