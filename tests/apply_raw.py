@@ -158,16 +158,10 @@ class Cloud:
             ]
         if not asked:
             raise Refused("MissingParameter: IpPermissions")
-        left: list[Raw] = []
-        for row in group.get(SIDES[egress]) or ():
-            for name, one in singles(row):
-                if name in asked:
-                    asked.discard(name)
-                else:
-                    left.append(one)
-        if asked:
-            raise Refused(f"InvalidPermission.NotFound: {sorted(asked)}")
-        group[SIDES[egress]] = left
+        present = [item for row in group.get(SIDES[egress]) or () for item in singles(row)]
+        if asked - {name for name, _ in present}:
+            raise Refused(f"InvalidPermission.NotFound: {sorted(asked - {name for name, _ in present})}")
+        group[SIDES[egress]] = [one for name, one in present if name not in asked]
 
     # Groups, lists and entries
 

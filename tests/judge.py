@@ -389,7 +389,8 @@ class Network:
         if route.get("NetworkInterfaceId") or route.get("InstanceId"):
             return MIDDLEBOX
         if gateway.startswith("vpce-"):
-            return PERHAPS if route.get("DestinationPrefixListId") else MIDDLEBOX
+            # Only a Gateway Load Balancer endpoint can have a private address among its destinations.
+            return MIDDLEBOX
         if here == there and not route.get("VpcPeeringConnectionId"):
             return MIDDLEBOX if route.get("NatGatewayId") else PERHAPS
         if gateway.startswith("igw-") or route.get("EgressOnlyInternetGatewayId"):

@@ -26,6 +26,7 @@ from sgaudit.fix.simulate import simulate
 from sgaudit.model import ALL_PROTOCOLS, GroupPeer, Permission, PrefixListPeer
 from sgaudit.policy.model import Protocol
 from sgaudit.ports import ALL, PortSet
+from sgaudit.reach.filters import EVERY_OTHER_PROTOCOL
 from sgaudit.reach.verdict import Verdict, member_counts
 from sgaudit.rules import admin_port_open, open_beyond_cluster, open_to_world, self_and_world, words
 from sgaudit.rules.context import Context
@@ -254,23 +255,39 @@ def _introduced(before: Context, bare: Context, flags: Sequence[Flag]) -> Iterat
         touches = next((names[group] for group in gap.groups if group in names), "")
         if gap.egress or not touches:
             continue
-        groups = before.matrix.sure.groups
-        if gap.protocol == "all":
-            passed = gap.peer_nodes
-            for protocol, ports in before.matrix.traffic("all", ALL):
-                passed &= groups.steps(gap.groups, protocol, egress=False).every(ports, gap.peer_nodes)
-            if passed:
-                yield replace(gap, peer_nodes=passed, finding=touches)
+        gap = replace(gap, finding=touches)
+        if gap.protocol != "all":
+            yield from _again(before, gap)
             continue
         passed = gap.peer_nodes
-        for missing, nodes in (
-            groups.steps(gap.groups, gap.protocol, egress=False).missing(gap.missing, gap.peer_nodes).items()
-        ):
-            passed &= ~nodes
-            if gap.missing - missing:
-                yield replace(gap, peer_nodes=nodes, missing=gap.missing - missing, finding=touches)
+        for protocol, ports in before.matrix.traffic("all", ALL):
+            steps = before.matrix.sure.groups.steps(gap.groups, protocol, egress=False)
+            passed &= steps.every(ports, gap.peer_nodes)
         if passed:
-            yield replace(gap, peer_nodes=passed, finding=touches)
+            yield replace(gap, peer_nodes=passed)
+        yield from _part_of_all(before, bare, replace(gap, peer_nodes=gap.peer_nodes & ~passed))
+
+
+def _part_of_all(before: Context, bare: Context, gap: GroupGap) -> Iterator[GroupGap]:
+    """Give back what some peers had, although it was less than the all traffic that they need."""
+    for protocol, ports in before.matrix.traffic("all", ALL):
+        if protocol == EVERY_OTHER_PROTOCOL:
+            continue
+        steps = bare.matrix.sure.groups.steps(gap.groups, protocol, egress=False)
+        for missing, nodes in steps.missing(ports, gap.peer_nodes).items():
+            yield from _again(before, replace(gap, protocol=protocol, missing=missing, peer_nodes=nodes))
+
+
+def _again(before: Context, gap: GroupGap) -> Iterator[GroupGap]:
+    """Keep of a gap what was no gap before."""
+    passed = gap.peer_nodes
+    steps = before.matrix.sure.groups.steps(gap.groups, gap.protocol, egress=False)
+    for missing, nodes in steps.missing(gap.missing, gap.peer_nodes).items():
+        passed &= ~nodes
+        if gap.missing - missing:
+            yield replace(gap, peer_nodes=nodes, missing=gap.missing - missing)
+    if passed:
+        yield replace(gap, peer_nodes=passed)
 
 
 def _guests(before: Context, bare: Context, flags: Sequence[Flag]) -> Iterator[Grant]:
@@ -352,10 +369,10 @@ def _traffic(flags: Iterable[Flag]) -> list[tuple[str, PortSet]]:
 
 
 def _reason(snapshot: Snapshot, group_id: str, flags: Sequence[Flag], closed: Iterable[Extra]) -> str:
-    label = words.groups_label(snapshot, (group_id,))
+    label = words.group_label(snapshot, group_id)
     rows = words.listed([permission_label(flag.permission) for flag in flags], MOST_LINES)
     peers = words.listed(words.unique(str(flag.permission.peer) for flag in flags), MOST_LINES)
-    text = f"take {rows} from {label}: {peers} can't dial in by it any more, but for what the policy names"
+    text = f"take {rows} from {label}: closes it to {peers}, but for what the policy names"
     lines = [
         f"{line.source} lose {line.protocol} {line.ports} to {line.target} ({words.number(line.pairs, 'pair')})"
         for line in closed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from sgaudit.model import (
@@ -202,7 +203,7 @@ def route_tables(document: Document) -> dict[str, RouteTable] | None:
     """Read the route tables; None when they were not read."""
     if document.get("RouteTables") is None:
         return None
-    tables = each(document, "RouteTables", _table)
+    tables = each(document, "RouteTables", partial(_table, _customers_lists(document)))
     found = by_id(tables, lambda table: table.route_table_id, "RouteTables")
     owners: Owners = {}
     for index, table in enumerate(tables):
@@ -213,14 +214,31 @@ def route_tables(document: Document) -> dict[str, RouteTable] | None:
     return found
 
 
-def _table(item: Object) -> RouteTable:
+def _customers_lists(document: Document) -> frozenset[str]:
+    """
+    Tell the prefix lists that are not AWS's own, as far as that is known.
+
+    A gateway endpoint's list holds public addresses of an AWS service. Behind a list of a customer's own
+    stands a Gateway Load Balancer endpoint.
+    """
+    owners = dict([*each(document, "ManagedPrefixLists", _owned), *each(document, "PrefixLists", _owned)])
+    entries = document.get("PrefixListEntries")
+    unowned = {name for name in entries if not owners.get(name)} if isinstance(entries, dict) else set()
+    return frozenset(unowned | {name for name, owner in owners.items() if owner not in ("", AWS)})
+
+
+def _owned(item: Object) -> tuple[str, str]:
+    return required(item, "PrefixListId"), text(item, "OwnerId")
+
+
+def _table(customers: frozenset[str], item: Object) -> RouteTable:
     associations = [one for one in each(item, "Associations", _association) if one is not None]
     return RouteTable(
         route_table_id=required(item, "RouteTableId"),
         vpc_id=required(item, "VpcId"),
         is_main=any(main for main, _ in associations),
         subnet_ids=tuple(dict.fromkeys(subnet_id for _, subnet_id in associations if subnet_id)),
-        routes=tuple(each(item, "Routes", _route)),
+        routes=tuple(each(item, "Routes", partial(_route, customers))),
         tags=tags(item),
     )
 
@@ -231,7 +249,7 @@ def _association(item: Object) -> tuple[bool, str] | None:
     return flag(item, "Main"), text(item, "SubnetId")
 
 
-def _route(item: Object) -> Route:
+def _route(customers: frozenset[str], item: Object) -> Route:
     prefix_list_id = text(item, "DestinationPrefixListId")
     one = optional_cidr(item, "DestinationCidrBlock", Family.IPV4)
     other = optional_cidr(item, "DestinationIpv6CidrBlock", Family.IPV6)
@@ -240,10 +258,12 @@ def _route(item: Object) -> Route:
         raise missing("DestinationCidrBlock", "a route has a CIDR block or a prefix list as its destination")
     if len(given) > 1:
         raise FieldError("a route has exactly one destination", "DestinationCidrBlock")
-    target, target_id = _target(item, to_list=bool(prefix_list_id))
+    target, target_id = _target(item, to_service=bool(prefix_list_id) and prefix_list_id not in customers)
     return Route(one or other, prefix_list_id, target, target_id, text(item, "State", "active"))
 
 
+AWS = "AWS"
+"""The owner of the prefix lists of AWS's own services."""
 TARGETS = (
     ("EgressOnlyInternetGatewayId", RouteTarget.INTERNET_GATEWAY),
     ("TransitGatewayId", RouteTarget.TRANSIT_GATEWAY),
@@ -259,14 +279,14 @@ TARGETS = (
 )
 
 
-def _target(item: Object, *, to_list: bool) -> tuple[RouteTarget, str]:
+def _target(item: Object, *, to_service: bool) -> tuple[RouteTarget, str]:
     gateway_id = text(item, "GatewayId")
     if gateway_id == "local":
         return RouteTarget.LOCAL, gateway_id
     if gateway_id.startswith("igw-"):
         return RouteTarget.INTERNET_GATEWAY, gateway_id
     if gateway_id.startswith("vpce-"):
-        return (RouteTarget.GATEWAY_ENDPOINT if to_list else RouteTarget.MIDDLEBOX), gateway_id
+        return (RouteTarget.GATEWAY_ENDPOINT if to_service else RouteTarget.MIDDLEBOX), gateway_id
     if gateway_id:
         return RouteTarget.OTHER, gateway_id
     for key, target in TARGETS:

@@ -19,6 +19,8 @@ FAMILIES = {4: "ip", 6: "ip6"}
 NEIGHBOUR_DISCOVERY = "icmpv6 type { 133, 134, 135, 136 } accept"
 NO_TRACKING = "chain untracked { type filter hook prerouting priority -300; notrack; }"
 FIRST_TABLE = 100
+LARGEST = {4: 16, 6: 44}
+"""The shortest prefix that a block of a VPC can have."""
 
 
 @dataclass(frozen=True)
@@ -221,11 +223,13 @@ class World:
                 found.setdefault(canonical(block), self.target(route, router))
         for block in self.local_blocks(router.vpc_id):
             found.setdefault(canonical(block), "local")
-        own = [item for host in self.hosts if host.vpc_id == router.vpc_id for item in host.addresses]
-        local = [ipaddress.ip_network(block) for block, target in found.items() if target == "local"]
-        for address in own:
-            if not any(ipaddress.ip_address(address) in block for block in local):
-                found.setdefault(canonical(address), "local")
+        # The local route is there even where the snapshot doesn't list it; no VPC's block is larger than these.
+        taken = [block for block in map(ipaddress.ip_network, found) if block.prefixlen >= LARGEST[block.version]]
+        for host in self.hosts:
+            if host.vpc_id == router.vpc_id:
+                for address in host.addresses:
+                    if not any(ipaddress.ip_address(address) in block for block in taken):
+                        found[canonical(address)] = "local"
         yield from found.items()
 
     def destinations(self, route: Raw) -> Iterable[str]:

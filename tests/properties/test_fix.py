@@ -167,7 +167,7 @@ class Trial:
                     question = (source, target, family, protocol)
                     was, now = self.before.ports(question), self.after.ports(question)
                     if was - now:
-                        yield "closed", question, str(was - now)
+                        yield from self.closed(question, was - now)
                     more = now - was - self.required(source, target, protocol)
                     if more:
                         expected[self.key(question)].append(more)
@@ -190,6 +190,9 @@ class Trial:
                 {key: found[key] for key in found if key not in both or found[key] != wanted[key]},
                 {key: wanted[key] for key in wanted if key not in both or found[key] != wanted[key]},
             )
+
+    def closed(self, question: Question, gone: PortSet) -> Iterator[Difference]:
+        yield "closed", question, str(gone)
 
     def allowed(self, question: Question, more: PortSet) -> Iterator[Difference]:
         outside = any(self.before.owners[end] not in self.members for end in question[:2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 import sysconfig
@@ -11,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sgaudit.fix.emit.aws_cli import render
-from sgaudit.fix.emit.shell import command
+from sgaudit.fix.emit.shell import command, word
 from sgaudit.fix.plan import Plan
 from tests.fake_ec2 import FakeEc2
 from tests.unit.fix.emit_readers import PLANS, document, hostile, operation, planned
@@ -249,6 +252,14 @@ def test_nothing_to_do(tmp_path: Path) -> None:
 def test_commands(api: str, expected: str) -> None:
     """Requests are called as the AWS CLI calls them."""
     assert command(api) == expected
+
+
+@given(st.text(), st.text())
+def test_any_word(key: str, text: str) -> None:
+    """Whatever a text is, it is one word of a shell, with nothing but the ids to expand."""
+    value = {key: [text, {"Ref": "op-1"}, 1, True, None]}
+    (found,) = shlex.split(word(value, {"op-1": "id_1"}))
+    assert json.loads(found) == {key: [text, "$id_1", 1, True, None]}
 
 
 @needs_shellcheck

@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sgaudit.errors import UsageError
+from sgaudit.fix.emit.cloudformation import DYNAMIC as DYNAMIC_REFERENCE
 from sgaudit.fix.emit.cloudformation import EGRESS, render
 from sgaudit.fix.plan import Plan
 from tests.unit.fix.emit_readers import PLANS, TEMPLATED, changes, hostile, operation, planned, read_cloudformation
@@ -66,6 +69,14 @@ def test_makes_nothing_elsewhere() -> None:
         }
     }
     assert {resource["Condition"] for resource in template["Resources"].values()} == {"IsPlannedPlace"}
+
+
+@given(st.text().filter(lambda text: DYNAMIC_REFERENCE not in text))
+def test_any_string(text: str) -> None:
+    """Whatever a text is, a reader gets it back as text."""
+    params = {"GroupId": "sg-a", "IpPermissions": [{"IpProtocol": "-1", "IpRanges": [{"CidrIp": text}]}]}
+    plan = bare_plan(operation(1, "AuthorizeSecurityGroupIngress", params))
+    assert read_cloudformation(written(plan)) == changes(plan)
 
 
 ATTACHMENT = "no CloudFormation resource puts a group on an interface that exists"

@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sgaudit.errors import UsageError
 from sgaudit.fix.emit.terraform import quoted, render
@@ -113,6 +115,12 @@ def test_strings_are_what_terraform_reads(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         found = json.loads(terraform(tmp_path, "output", "-json").stdout)
         assert [found[f"s{number}"]["value"] for number in range(len(STRINGS))] == STRINGS
+
+
+@given(st.text())
+def test_any_string(text: str) -> None:
+    """Whatever a text is, a reader gets it back, and nothing in it is evaluated."""
+    assert unquoted(quoted(text)) == text
 
 
 def test_says_where_it_belongs() -> None:

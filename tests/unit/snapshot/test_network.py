@@ -275,6 +275,25 @@ def test_route_destinations_and_states() -> None:
 
 
 @pytest.mark.parametrize(
+    ("more", "target"),
+    [
+        ({}, RouteTarget.GATEWAY_ENDPOINT),
+        ({"ManagedPrefixLists": [{"PrefixListId": "pl-1", "OwnerId": "AWS"}]}, RouteTarget.GATEWAY_ENDPOINT),
+        ({"ManagedPrefixLists": [{"PrefixListId": "pl-1", "OwnerId": "111122223333"}]}, RouteTarget.MIDDLEBOX),
+        ({"PrefixListEntries": {"pl-1": [{"Cidr": "10.0.0.0/8"}]}}, RouteTarget.MIDDLEBOX),
+        ({"PrefixListEntries": {"pl-2": []}}, RouteTarget.GATEWAY_ENDPOINT),
+    ],
+)
+def test_an_endpoint_behind_a_list_of_ones_own_is_a_middlebox(more: Raw, target: RouteTarget) -> None:
+    """A gateway endpoint's list is AWS's; behind another one stands a Gateway Load Balancer endpoint."""
+    route = {"DestinationPrefixListId": "pl-1", "GatewayId": "vpce-1", "State": "active"}
+    document = {"RouteTables": [{"RouteTableId": "rtb-1", "VpcId": "vpc-1", "Routes": [route]}], **more}
+    tables = parse(document).route_tables or {}
+
+    assert [found.target for found in tables["rtb-1"].routes] == [target]
+
+
+@pytest.mark.parametrize(
     ("association", "is_main", "subnet_ids"),
     [
         ({"Main": True}, True, ()),
