@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sgaudit.fix import cover
 from sgaudit.fix.requests import icmp_messages
-from sgaudit.model import Cidr
+from sgaudit.model import Cidr, Family
 from sgaudit.ports import ALL, PortSet
 from sgaudit.rules.quota_nearly_used import ENTRIES, LAST_ENTRY
 
@@ -71,7 +71,16 @@ def _wishes(context: Context, gaps: Sequence[AclGap]) -> list[_Wish]:
             ports, findings = wanted.get((gap.protocol, cidr), (PortSet(), ()))
             joined = tuple(dict.fromkeys((*findings, gap.finding)))
             wanted[gap.protocol, cidr] = (ports | gap.missing, joined)
-    return [_Wish(protocol, ports, cidr, findings) for (protocol, cidr), (ports, findings) in wanted.items()]
+    alike: dict[tuple[str, Family, PortSet], tuple[list[Cidr], dict[str, None]]] = {}
+    for (protocol, cidr), (ports, findings) in wanted.items():
+        blocks, known = alike.setdefault((protocol, cidr.family, ports), ([], {}))
+        blocks.append(cidr)
+        known.update(dict.fromkeys(findings))
+    return [
+        _Wish(protocol, ports, block, tuple(known))
+        for (protocol, family, ports), (blocks, known) in alike.items()
+        for block in cover.collapsed(family, blocks)
+    ]
 
 
 def blocks_of(context: Context, nodes: int) -> list[Cidr]:

@@ -255,39 +255,35 @@ def _introduced(before: Context, bare: Context, flags: Sequence[Flag]) -> Iterat
         touches = next((names[group] for group in gap.groups if group in names), "")
         if gap.egress or not touches:
             continue
-        gap = replace(gap, finding=touches)
-        if gap.protocol != "all":
-            yield from _again(before, gap)
-            continue
-        passed = gap.peer_nodes
-        for protocol, ports in before.matrix.traffic("all", ALL):
-            steps = before.matrix.sure.groups.steps(gap.groups, protocol, egress=False)
-            passed &= steps.every(ports, gap.peer_nodes)
-        if passed:
-            yield replace(gap, peer_nodes=passed)
-        yield from _part_of_all(before, bare, replace(gap, peer_nodes=gap.peer_nodes & ~passed))
+        of_all = gap.protocol == "all"
+        yield from (_again_of_all(before, bare, gap, touches) if of_all else _again(before, gap, touches))
 
 
-def _part_of_all(before: Context, bare: Context, gap: GroupGap) -> Iterator[GroupGap]:
-    """Give back what some peers had, although it was less than the all traffic that they need."""
+def _again_of_all(before: Context, bare: Context, gap: GroupGap, finding: str) -> Iterator[GroupGap]:
+    """Keep what was no gap, be it less than the all traffic that is needed."""
+    passed = gap.peer_nodes
+    for protocol, ports in before.matrix.traffic("all", ALL):
+        passed &= before.matrix.sure.groups.steps(gap.groups, protocol, egress=False).every(ports, passed)
+    if passed:
+        yield replace(gap, peer_nodes=passed, finding=finding)
     for protocol, ports in before.matrix.traffic("all", ALL):
         if protocol == EVERY_OTHER_PROTOCOL:
             continue
         steps = bare.matrix.sure.groups.steps(gap.groups, protocol, egress=False)
-        for missing, nodes in steps.missing(ports, gap.peer_nodes).items():
-            yield from _again(before, replace(gap, protocol=protocol, missing=missing, peer_nodes=nodes))
+        for missing, nodes in steps.missing(ports, gap.peer_nodes & ~passed).items():
+            yield from _again(before, replace(gap, protocol=protocol, missing=missing, peer_nodes=nodes), finding)
 
 
-def _again(before: Context, gap: GroupGap) -> Iterator[GroupGap]:
+def _again(before: Context, gap: GroupGap, finding: str) -> Iterator[GroupGap]:
     """Keep of a gap what was no gap before."""
     passed = gap.peer_nodes
     steps = before.matrix.sure.groups.steps(gap.groups, gap.protocol, egress=False)
     for missing, nodes in steps.missing(gap.missing, gap.peer_nodes).items():
         passed &= ~nodes
         if gap.missing - missing:
-            yield replace(gap, peer_nodes=nodes, missing=gap.missing - missing)
+            yield replace(gap, peer_nodes=nodes, missing=gap.missing - missing, finding=finding)
     if passed:
-        yield replace(gap, peer_nodes=passed)
+        yield replace(gap, peer_nodes=passed, finding=finding)
 
 
 def _guests(before: Context, bare: Context, flags: Sequence[Flag]) -> Iterator[Grant]:

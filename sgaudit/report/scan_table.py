@@ -46,7 +46,7 @@ def head(audit: Audit, style: Style) -> Iterator[str]:
         )
         if part
     )
-    yield style.paint(style.safe(f"{audit.selection.describe()}" + (f"  ({place})" if place else "")), "bold")
+    yield style.paint(style.wrap(audit.selection.describe() + (f" ({place})" if place else "")), "bold")
     yield style.wrap(
         ", ".join(
             (
@@ -162,7 +162,10 @@ def _requirements(audit: Audit, style: Style) -> Iterator[str]:
                 style.paint(f"{found['unknown']:,}", "blue") if found["unknown"] else "0",
             ]
         )
-    yield from table(["policy", "need", "traffic", "pairs", "open", "not open", "unknown"], rows, right=(3, 4, 5, 6))
+    headers = ["policy", "need", "traffic", "pairs", "open", "not open", "unknown"]
+    # The head names the policies; which one asks for what is worth a column only where there are several.
+    first = 0 if len(audit.context.requirements.policies) > 1 else 1
+    yield from table(headers[first:], [row[first:] for row in rows], right=tuple(range(3 - first, 7 - first)))
     for skipped in audit.context.requirements.skipped:
         yield style.wrap(f"not judged: {skipped.policy} {skipped.need}: {skipped.reason}", hanging="  ")
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from sgaudit.aws.session import AwsOptions, connect
-from sgaudit.cli import main
+from sgaudit.cli import COMMANDS, main
 from sgaudit.demo.cluster import build
 from sgaudit.demo.server import REGION, demo_environment, embedded_aws
 
@@ -73,7 +73,9 @@ def output_of(command: str) -> str:
 
 def told(block: str) -> list[tuple[str, str]]:
     """Give the commands of a block, each with the output that stands below it."""
-    parts = re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
+    # The demo prints the commands that it runs, in the same form.
+    one = any(block.startswith(f"$ {command}\n") for command in SHOWN)
+    parts = re.split(r"^\$ ", block, maxsplit=int(one), flags=re.MULTILINE)[1:]
     return [(head, rest.strip("\n")) for head, _, rest in (part.partition("\n") for part in parts)]
 
 
@@ -100,7 +102,7 @@ def test_every_command_is_known() -> None:
 
     assert all(block.startswith("$ sgaudit ") for block in blocks())
     assert len(commands) >= 12
-    assert {shlex.split(command)[1] for command in commands} <= {*main.list_commands(None)}  # type: ignore[attr-defined]
+    assert {shlex.split(command)[1] for command in commands} <= set(COMMANDS)
 
 
 def test_the_readme_is_short() -> None:

@@ -36,7 +36,7 @@ POLICIES = (("pytorch-gloo",), ("tcp-full-mesh",), ("tcp-full-mesh",), ("all-tra
 STRATEGIES: tuple[Strategy | None, ...] = (None, *(item for item in Strategy if item is not Strategy.NONE))
 PROTOCOLS = {Family.IPV4: ("tcp", "udp", "icmp"), Family.IPV6: ("tcp", "udp", "icmpv6")}
 GROUP_RULES, ACL_RULES = {"mesh-path-blocked", "partial-ports"}, {"acl-blocks-path", "acl-blocks-return"}
-RUN = {"run": "20260101t000000-abcdef", "created": "2026-01-01T00:00:00Z"}
+RUN = Options(run="20260101t000000-abcdef", created="2026-01-01T00:00:00Z")
 
 Raw = Mapping[str, Any]
 Question = tuple[str, str, Family, str]
@@ -245,7 +245,7 @@ class Trial:
         gained = self.plan.after["open"] - self.plan.before["open"]
         if gained != self.plan.required:
             yield "required", gained, self.plan.required
-        rest = plan(again, Options(**RUN))
+        rest = plan(again, RUN)
         if rest.operations:
             yield "second plan", [operation.reason for operation in rest.operations]
         if self.plan.strategy is Strategy.CIDR:
@@ -321,7 +321,7 @@ def trials(seed: int, strategies: tuple[Strategy | None, ...]) -> Iterator[Trial
         return
     before, seen = Facts(document), set()
     for strategy in strategies:
-        options = Options(strategy=strategy, **RUN)
+        options = replace(RUN, strategy=strategy)
         try:
             made = plan(judged, options)
         except UsageError:
@@ -342,7 +342,7 @@ def differences(seed: int, strategies: tuple[Strategy | None, ...] = STRATEGIES)
 
 @pytest.mark.parametrize("start", range(0, QUICK, 50))
 def test_plans_keep_their_promises_on_some_networks(start: int) -> None:
-    """The plan that is made without a choice, and one strategy a seed, cure what can be cured and open what they say."""
+    """The plan without a choice, and one strategy a seed, cure what can be cured and open what they say."""
     found = [
         difference
         for seed in range(start, start + 50)

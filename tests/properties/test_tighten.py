@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,20 +11,20 @@ import pytest
 from sgaudit.errors import EmptySelectionError, UsageError
 from sgaudit.fix import tighten
 from sgaudit.fix.plan import Safety, Strategy
-from sgaudit.fix.planner import Options
 from sgaudit.model import Family
+from sgaudit.ports import PortSet
 from sgaudit.reach.verdict import Verdict
 from sgaudit.rules.audit import Audit
 from tests.apply_raw import SIDES, singles
 from tests.properties.test_exposure import published
-from tests.properties.test_fix import PROTOCOLS, RUN, Difference, Facts, Trial, audited, network_of
+from tests.properties.test_fix import PROTOCOLS, RUN, Difference, Facts, Question, Trial, audited, network_of
 
 QUICK, FULL, CHUNK = 120, 2400, 200
 RULES = {rule.id for rule in tighten.RULES}
 
 
 def tidy(document: dict[str, Any], *, identified: bool) -> dict[str, Any]:
-    """Give each rule of each group once and with its group's id, as EC2 does, and with rule ids if they are asked for."""
+    """Give each rule of each group once and with its group's id, as EC2 does, and with rule ids if asked to."""
     rules: list[dict[str, Any]] = []
     groups = document.get("SecurityGroups") or ()
     ids = {(group["VpcId"], group["GroupName"]): group["GroupId"] for group in groups}
@@ -93,7 +94,6 @@ class Tightened(Trial):
 
     def lost(self) -> Iterator[Difference]:
         """Nothing that is required is closed, and nothing at all but at groups that were tightened."""
-        revoked = self.revoked()
         for family in Family:
             for protocol in PROTOCOLS[family]:
                 for source, target in self.before.pairs():
@@ -101,14 +101,13 @@ class Tightened(Trial):
                     gone = self.before.ports(question) - self.after.ports(question)
                     if gone and family is self.family and gone & self.required(source, target, protocol):
                         yield "closed what is required", question, str(gone)
-                    if gone and not revoked & set(self.groups(target) or ()):
-                        yield "closed elsewhere", question, str(gone)
 
-    def closed(self, question: Any, gone: Any) -> Iterator[Difference]:
-        return iter(())
+    def closed(self, question: Question, gone: PortSet) -> Iterator[Difference]:
+        if gone and not self.revoked() & set(self.groups(question[1]) or ()):
+            yield "closed elsewhere", question, str(gone)
 
     def afterwards(self) -> Iterator[Difference]:
-        """The counts are those of a scan afterwards; what was replaced is not flagged any more, nor what replaced it."""
+        """The counts are those of a scan afterwards, and neither what is left nor what is new is flagged."""
         again = audited(self.after.document, self.seed)
         counts = {str(verdict): again.counts[verdict] for verdict in Verdict}
         if counts != dict(self.plan.after):
@@ -120,7 +119,7 @@ class Tightened(Trial):
         if not self.plan.unfixable:
             if now:
                 yield "still flagged", now
-            if rest := tighten.plan(again, Options(**RUN)).operations:
+            if rest := tighten.plan(again, RUN).operations:
                 yield "second plan", [operation.reason for operation in rest]
 
     @staticmethod
@@ -135,11 +134,11 @@ def differences(seed: int) -> Iterator[Difference]:
     except EmptySelectionError:
         return
     asked = (None, *(item for item in Strategy if item is not Strategy.NONE))[seed % 6]
-    options = Options(strategy=asked, **RUN)
+    options = replace(RUN, strategy=asked)
     try:
         made = tighten.plan(judged, options)
     except UsageError:
-        made = tighten.plan(judged, Options(**RUN))
+        made = tighten.plan(judged, RUN)
     for difference in Tightened(Facts(document), seed, judged, made).differences():
         yield seed, str(made.strategy), *difference
 

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from sgaudit.errors import UsageError
 from sgaudit.fix.emit.shell import ALREADY, command, references, referred, singles, word
 from sgaudit.fix.emit.text import comment, heading, step
 from sgaudit.fix.operations import RUN_TAG
@@ -152,7 +153,14 @@ Lines = Iterator[str]
 
 
 def render(plan: Plan) -> Iterator[str]:
-    """Write the script."""
+    """
+    Write the script.
+
+    Raises:
+        UsageError: the plan does not say in which Region it is to be carried out.
+    """
+    if not plan.region:
+        raise UsageError("--emit aws-cli: the snapshot does not say its Region", hint="put Region into the snapshot")
     writer = _Writer(plan)
     yield "#!/usr/bin/env bash\n"
     yield from comment(

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sgaudit.errors import UsageError
 from sgaudit.fix.emit.aws_cli import render
 from sgaudit.fix.emit.shell import command, word
 from sgaudit.fix.plan import Plan
@@ -239,6 +240,12 @@ def test_nothing_to_do(tmp_path: Path) -> None:
     ran = Shell(tmp_path, written(bare_plan(account_id="", region="us-east-1")), Recorder())
     done = ran.run()
     assert (done.returncode, done.stdout, ran.ec2.log) == (0, "done: 0 steps\n", [])
+
+
+def test_refuses_without_a_region() -> None:
+    """A script that could run anywhere is not written."""
+    with pytest.raises(UsageError, match="the snapshot does not say its Region"):
+        written(bare_plan(region=""))
 
 
 @pytest.mark.parametrize(
