@@ -172,7 +172,7 @@ class Cloud:
         if name.lower() in taken or name.startswith("sg-") or len(name) > 255:
             raise Refused(f"InvalidGroup.Duplicate: {name}")
         check_description(params["Description"])
-        vpc = next((it for it in self.document.get("Vpcs") or () if it["VpcId"] == params["VpcId"]), {})
+        vpc: Raw = next((it for it in self.document.get("Vpcs") or () if it["VpcId"] == params["VpcId"]), {})
         everywhere: list[Raw] = [{"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}]
         if vpc.get("Ipv6CidrBlockAssociationSet"):
             everywhere.append({"IpProtocol": "-1", "Ipv6Ranges": [{"CidrIpv6": "::/0"}]})
@@ -268,7 +268,7 @@ def singles(row: Raw) -> Iterator[tuple[str, Raw]]:
     """Give each rule of a row, with what EC2 tells it from others by: protocol, numbers and peer."""
     protocol = str(row["IpProtocol"]).lower()
     number = NUMBERS.get(protocol, protocol)
-    head = {key: row[key] for key in ("IpProtocol", "FromPort", "ToPort") if key in row}
+    head: Raw = {key: row[key] for key in ("IpProtocol", "FromPort", "ToPort") if key in row}
     span = f"{row.get('FromPort', -1)}-{row.get('ToPort', -1)}" if number in NUMBERS.values() else "all"
     for plural, singular in PEERS.items():
         for item in row.get(plural) or ():

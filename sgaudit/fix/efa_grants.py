@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sgaudit.fix.grants import NEW_GROUP, Grant, Proposal, Refusal, not_attachable
+from sgaudit.fix.grants import NEW_GROUP, Grant, Proposal, Refusal, merged, not_attachable
 from sgaudit.fix.ownership import DEFAULT_GROUP, group_owner
 from sgaudit.fix.plan import Strategy
 from sgaudit.model import GroupPeer
@@ -69,8 +69,9 @@ def joined(one: Proposal | None, other: Proposal | None) -> Proposal | None:
     """Do both at once."""
     if one is None or other is None:
         return one or other
+    grants = (replace(grant, protocol="all") if grant.protocol == "efa" else grant for grant in other.grants)
     return replace(
         one,
-        grants=(*one.grants, *other.grants),
+        grants=merged((*one.grants, *grants)),
         attach=tuple(dict.fromkeys((*one.attach, *other.attach))),
     )

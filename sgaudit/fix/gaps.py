@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgaudit.reach.causes import Doubt, Layer
+from sgaudit.reach.verdict import count_pairs
 from sgaudit.rules import acl_blocks_path, acl_blocks_return, acl_paths, group_paths, mesh_path_blocked, partial_ports
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def group_gaps(context: Context, *, doubtful: bool = False) -> Iterator[GroupGap
         for sources, targets in cause.blocks:
             holders, others = (sources, targets) if egress else (targets, sources)
             for groups, carriers in by_groups.items():
-                if carriers & others:
+                if count_pairs(context.matrix.node_set, holders, carriers & others):
                     yield GroupGap(
                         egress,
                         cause.groups or (),

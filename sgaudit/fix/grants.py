@@ -231,7 +231,11 @@ class Desk:
     def _peer(self, holder: str, peer: str) -> GroupPeer | None:
         """Write a reference from one group to another one; None where AWS allows none."""
         known = self.context.snapshot.security_groups or {}
-        if peer not in known or known[peer].vpc_id == known[holder].vpc_id:
+        if peer not in known:
+            carriers = self.context.matrix.node_set.by_group.get(peer, 0)
+            vpcs = {node.interface.vpc_id for node in self.context.matrix.node_set.pick(carriers) if node.interface}
+            return GroupPeer(peer) if vpcs == {known[holder].vpc_id} else None
+        if known[peer].vpc_id == known[holder].vpc_id:
             return GroupPeer(peer)
         for peering in (self.context.snapshot.peerings or {}).values():
             if peering.status == "active" and peering.joins(known[holder].vpc_id, known[peer].vpc_id):

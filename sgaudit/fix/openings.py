@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sgaudit.errors import InternalError
 from sgaudit.fix.plan import Extra
-from sgaudit.model import Family
+from sgaudit.model import ALL_PROTOCOLS, Cidr, Family, parse_address
 from sgaudit.ports import ALL, PortSet
 from sgaudit.reach.nodes import bits_of
 from sgaudit.reach.verdict import count_pairs
@@ -18,6 +19,7 @@ from sgaudit.rules import words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from sgaudit.fix.plan import Operation
     from sgaudit.fix.population import Population
     from sgaudit.model import Snapshot
     from sgaudit.policy.model import Requirement
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 Traffic = tuple[str, PortSet]
 _Kind = tuple["GroupSet", bool, tuple[bool, ...]]
 """The groups on a node, whether it is a member's, and of which requirements it is a source."""
+RANGES = ("IpRanges", "Ipv6Ranges")
 OTHER_ICMP = {Family.IPV4: "icmpv6", Family.IPV6: "icmp"}
 """Messages that mean nothing over a family."""
 
@@ -154,6 +157,38 @@ def _alike(ports: PortSet, filters: Sequence[Steps], needs: Sequence[PortSet]) -
             key = (*(steps.at(low) for steps in filters), *(low in needed for needed in needs))
             kinds[key].append((low, end - 1))
     return [PortSet.of(spans) for spans in kinds.values()]
+
+
+def unheld(population: Population, operations: Iterable[Operation]) -> tuple[Extra, ...]:
+    """Tell which addresses permissions admit that no known interface has: whoever gets one of them is let in."""
+    known = sorted(
+        (family, value)
+        for item in population.context.snapshot.interfaces.values()
+        for family, value in map(parse_address, (*item.ipv4, *item.ipv6))
+    )
+    lines: dict[Extra, None] = {}
+    for operation in operations:
+        if not operation.call.api.startswith("AuthorizeSecurityGroup"):
+            continue
+        egress, holder = operation.call.api.endswith("Egress"), operation.call.params["GroupId"]
+        label = words.group_label(population.context.snapshot, holder) if isinstance(holder, str) else "the new group"
+        for row in operation.call.params["IpPermissions"]:
+            for text in [item.get("CidrIp") or item["CidrIpv6"] for key in RANGES for item in row.get(key, ())]:
+                block = Cidr.parse(text)
+                held = bisect_right(known, (block.family, block.last)) - bisect_left(known, (block.family, block.first))
+                if held <= block.last - block.first:
+                    here, there = f"addresses in {block} that no known interface has", f"carriers of {label}"
+                    ends = (there, here) if egress else (here, there)
+                    lines[Extra(*ends, *_named(row), pairs=0, outside=True)] = None
+    return tuple(lines)
+
+
+def _named(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Name the protocol and the ports of a row."""
+    protocol = "all" if row["IpProtocol"] == ALL_PROTOCOLS else row["IpProtocol"]
+    if protocol not in ("tcp", "udp"):
+        return protocol, "all"
+    return protocol, str(PortSet.single(row["FromPort"], row["ToPort"]))
 
 
 class _Search:

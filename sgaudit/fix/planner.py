@@ -117,9 +117,10 @@ def plan(audit: Audit, options: Options = Options()) -> Plan:
         before={str(verdict): before[verdict] for verdict in Verdict},
         after={str(verdict): now[verdict] for verdict in Verdict},
         required=now[Verdict.OPEN] - before[Verdict.OPEN],
-        extra=openings.extras(population, after, touched(operations), context.requirements.between)
-        if operations
-        else (),
+        extra=(
+            *openings.extras(population, after, touched(operations), context.requirements.between),
+            *openings.unheld(population, operations),
+        ),
         outside_known=all(vpc in context.snapshot.whole_vpcs for vpc in context.matrix.node_set.by_vpc),
         unfixable=tuple(_unfixable(audit, operations, [*refusals, *efa_refusals], hopeless)),
         preconditions=preconditions(context.snapshot, operations),

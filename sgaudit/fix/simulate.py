@@ -86,9 +86,11 @@ def _authorize(state: _State, _: str, params: Mapping[str, Any], *, egress: bool
     group = _group(state, params["GroupId"])
     present = group.egress if egress else group.ingress
     added = requested(params["IpPermissions"], group.vpc_id)
-    known = {_identity(row) for row in present}
-    if any(_identity(row) in known for row in added):
+    known, new = {_identity(row) for row in present}, {_identity(row) for row in added}
+    if known & new:
         raise InternalError(f"the plan adds to {group.group_id} a permission that it has")
+    if len(new) < len(added):
+        raise InternalError(f"the plan adds to {group.group_id} a permission twice")
     if egress:
         return _with_group(state, replace(group, egress=present + added))
     return _with_group(state, replace(group, ingress=present + added))

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from sgaudit.rules.finding import Finding
 
 MOST_EXAMPLES = 3
+TRUNCATED = "Truncated"
+"""What a snapshot says of an answer that was cut off."""
 
 
 def render(audit: Audit, style: Style) -> Iterator[str]:
@@ -60,7 +62,8 @@ def head(audit: Audit, style: Style) -> Iterator[str]:
         )
     )
     for operation, code in found["denied"].items():
-        yield style.paint(style.wrap(f"not read: {operation} ({code})"), "yellow")
+        cure = "read it again, whole" if code == TRUNCATED else f"allow ec2:{operation}"
+        yield style.paint(style.wrap(f"not read: {operation} ({code}); {cure}"), "yellow")
 
 
 def _matrix(audit: Audit, style: Style) -> Iterator[str]:

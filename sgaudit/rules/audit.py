@@ -54,9 +54,14 @@ class Audit:
 
     @property
     def incomplete(self) -> bool:
-        """Whether something that a verdict needs was not read, or some member may be missing."""
+        """
+        Whether some verdict is unknown, or AWS refused a read.
+
+        Nothing is read that no verdict needs; so what was refused never passes, even where the pairs of
+        today can be judged without it.
+        """
         unknown = self.counts[Verdict.UNKNOWN] > 0 or any(judged.answer.unknown for judged in self.context.external)
-        return unknown or "DescribeInstances" in self.snapshot.denied
+        return unknown or bool(self.snapshot.denied)
 
     @property
     def status(self) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from tests.packets.probes import Probe
 
@@ -34,19 +34,23 @@ class Ended:
     output: str
 
 
-class Lab:
-    """One twin at a time; a context manager that removes it."""
+class Peer:
+    """A process that answers lines of JSON; a context manager that ends it."""
+
+    module: str
+    environment: Mapping[str, str] | None = None
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.packets.server"],
+            [sys.executable, "-m", self.module],
             cwd=ROOT,
+            env=None if self.environment is None else dict(self.environment),
             text=True,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
 
-    def __enter__(self) -> Lab:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -55,7 +59,7 @@ class Lab:
         self.close()
 
     def close(self) -> None:
-        """End the process, and with it the twin."""
+        """End the process, and with it all that it holds."""
         self._process.kill()
         self._process.communicate()
 
@@ -66,11 +70,17 @@ class Lab:
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError("the process that holds the twin has ended")
+            raise RuntimeError(f"{self.module} has ended")
         answer = json.loads(line)
         if "error" in answer:
             raise RuntimeError(answer["error"])
         return answer["answer"]
+
+
+class Lab(Peer):
+    """One twin at a time."""
+
+    module = "tests.packets.server"
 
     def why_not(self) -> str:
         """Say why twins can't be made here; empty when they can."""
@@ -83,6 +93,10 @@ class Lab:
     def probe(self, probes: Sequence[Probe], quiet: float) -> list[bool]:
         """Tell for each probe whether it got an answer."""
         return list(self._ask(do="probe", probes=[astuple(probe) for probe in probes], quiet=quiet))
+
+    def paths(self) -> dict[str, str]:
+        """Give the namespace of each host."""
+        return dict(self._ask(do="paths"))
 
     def run(self, programs: Sequence[Program], seconds: float) -> list[Ended]:
         """Run programs on hosts, side by side."""

@@ -41,6 +41,9 @@ class Server:
                 assert self.twin is not None
                 probes = [Probe(*fields) for fields in request["probes"]]
                 return try_all(self.twin, probes, request["quiet"])
+            case "paths":
+                assert self.twin is not None
+                return {name: namespace.path for name, namespace in self.twin.hosts.items()}
             case "run":
                 return self.run(request["programs"], request["seconds"])
             case "close":

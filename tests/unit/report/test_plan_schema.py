@@ -60,7 +60,7 @@ def test_plans(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        *(["--strategy", strategy] for strategy in Strategy if strategy is not Strategy.NONE),
+        *(["--strategy", str(strategy)] for strategy in Strategy if strategy is not Strategy.NONE),
         ["--widen"],
         ["--cidr", "10.10.1.0/24"],
     ],
