@@ -228,7 +228,9 @@ class _Search:
             return
         kept, bare = self.matrix.hopeful_ways
         for subnet, lead in enumerate(self.matrix.routes.leads):
-            senders, receivers = self.nodes.by_subnet[subnet] & self.sources, lead.middlebox & self.targets
+            # Where the way may also lead past the middlebox, it is not sure that the reference is lost.
+            receivers = lead.middlebox & ~lead.unknown & self.targets
+            senders = self.nodes.by_subnet[subnet] & self.sources
             if not senders or not receivers:
                 continue
             for groups, carriers in self.nodes.by_group_set.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from sgaudit.model import ALL_PROTOCOLS, Cidr
+from sgaudit.model import ALL_PROTOCOLS, Cidr, Family
 from sgaudit.rules import words
 from sgaudit.rules.finding import Finding, Resource, Rule
 from sgaudit.severity import Severity
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from sgaudit.model import Permission, SecurityGroup
     from sgaudit.rules.context import Context
 
+WORLDWIDE = {Family.IPV4: 8, Family.IPV6: 16}
+"""Shorter prefixes are wider than anything that one would mean to let in; see `admin_port_open`."""
 Covered = tuple[bool, "Permission", "Permission"]
 """Whether they are egress permissions, the one that is covered, and one that covers it."""
 
@@ -27,9 +29,16 @@ def check(context: Context) -> Iterator[Finding]:
             (egress, permission, by)
             for egress, permissions in ((False, group.ingress), (True, group.egress))
             for permission, by in covered(permissions)
+            if egress or not _to_the_world(by)
         ]
         if found:
             yield _finding(group, found)
+
+
+def _to_the_world(permission: Permission) -> bool:
+    """Tell whether a permission is so wide that it should go itself: what it covers is then what is left."""
+    peer = permission.peer
+    return isinstance(peer, Cidr) and peer.prefix < WORLDWIDE[peer.family]
 
 
 def covered(permissions: Sequence[Permission]) -> Iterator[tuple[Permission, Permission]]:

@@ -44,11 +44,11 @@ class Ranks(Peer):
             hosts: interface id and address of each rank's host, in the order of ranks.
             patience: seconds after which what still runs is ended.
         """
-        paths = lab.paths()
+        machines = lab.machines()
         settings = {"GLOO_SOCKET_IFNAME": "eth0", "TP_SOCKET_IFNAME": "eth0"}
         answers = self._ask(
             job=job,
-            places=[(paths[interface], settings) for interface, _ in hosts],
+            places=[(machines[interface], settings) for interface, _ in hosts],
             store=f"tcp://{hosts[0][1]}:{MASTER_PORT}",
             seconds=SECONDS,
             patience=patience,

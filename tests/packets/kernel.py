@@ -5,13 +5,17 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import os
+import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 NEW_NET = 0x40000000
+NEW_MOUNTS = 0x00020000
+NEW_NAMES = 0x04000000
+BIND, RECURSIVE, PRIVATE = 0x1000, 0x4000, 0x40000
 DIE_WITH_PARENT = 1
 SIGKILL = 9
 HERE = "/proc/thread-self/ns/net"
@@ -110,3 +114,20 @@ def nftables(ruleset: str) -> None:
 def die_with_parent() -> None:
     """End this process when the one that started it ends, however that happens."""
     checked(libc().prctl(DIE_WITH_PARENT, SIGKILL, 0, 0, 0))
+
+
+def settle(namespace: str, name: str, files: Mapping[str, str]) -> None:
+    """
+    Let this process be a machine of its own, for good.
+
+    Args:
+        namespace: path of its network namespace.
+        name: its host name.
+        files: what it sees in place of some files of this machine.
+    """
+    checked(libc().setns(os.open(namespace, os.O_RDONLY | os.O_CLOEXEC), NEW_NET))
+    checked(libc().unshare(NEW_MOUNTS | NEW_NAMES))
+    checked(libc().mount(b"none", b"/", None, RECURSIVE | PRIVATE, None))
+    for place, instead in files.items():
+        checked(libc().mount(instead.encode(), place.encode(), None, BIND, None))
+    socket.sethostname(name)

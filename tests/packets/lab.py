@@ -94,9 +94,9 @@ class Lab(Peer):
         """Tell for each probe whether it got an answer."""
         return list(self._ask(do="probe", probes=[astuple(probe) for probe in probes], quiet=quiet))
 
-    def paths(self) -> dict[str, str]:
-        """Give the namespace of each host."""
-        return dict(self._ask(do="paths"))
+    def machines(self) -> dict[str, Any]:
+        """Give what makes a process one of a host's, by interface: the arguments of `kernel.settle`."""
+        return dict(self._ask(do="machines"))
 
     def run(self, programs: Sequence[Program], seconds: float) -> list[Ended]:
         """Run programs on hosts, side by side."""

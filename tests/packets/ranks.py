@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from tests.packets.kernel import NEW_NET, checked, die_with_parent, libc
+from tests.packets.kernel import die_with_parent, settle
 
 POLL = 0.02
 GRACE = 0.5
@@ -55,9 +55,9 @@ def rpc(rank: int, world: int, store: str, seconds: float) -> str:
 JOBS: Mapping[str, Callable[[int, int, str, float], str]] = {"gloo": gloo, "rpc": rpc}
 
 
-def fork(job: str, place: tuple[str, Mapping[str, str]], rank: int, world: int, about: tuple[str, float]) -> Any:
+def fork(job: str, place: tuple[Sequence[Any], Mapping[str, str]], rank: int, world: int, about: tuple[str, float]) -> Any:
     """Start one rank; give its process and the file that it writes to."""
-    path, environment = place
+    machine, environment = place
     output = tempfile.TemporaryFile()  # noqa: SIM115  # the parent reads it when the rank has ended
     process = os.fork()
     if process:
@@ -66,7 +66,7 @@ def fork(job: str, place: tuple[str, Mapping[str, str]], rank: int, world: int, 
         die_with_parent()
         os.dup2(output.fileno(), 1)
         os.dup2(output.fileno(), 2)
-        checked(libc().setns(os.open(path, os.O_RDONLY), NEW_NET))
+        settle(*machine)
         os.environ.update(environment)
         os.write(1, JOBS[job](rank, world, *about).encode())
         os._exit(0)

@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.packets.kernel import die_with_parent
 from tests.packets.probes import Probe, try_all
-from tests.packets.twin import Twin, usable
+from tests.packets.twin import Twin, end, usable
 
 POLL = 0.02
 
@@ -41,9 +41,9 @@ class Server:
                 assert self.twin is not None
                 probes = [Probe(*fields) for fields in request["probes"]]
                 return try_all(self.twin, probes, request["quiet"])
-            case "paths":
+            case "machines":
                 assert self.twin is not None
-                return {name: namespace.path for name, namespace in self.twin.hosts.items()}
+                return {name: self.twin.machine(name) for name in self.twin.hosts}
             case "run":
                 return self.run(request["programs"], request["seconds"])
             case "close":
@@ -60,12 +60,12 @@ class Server:
         """Run programs side by side; give exit code and output of each, None for one that had to be ended."""
         assert self.twin is not None
         started = [self.twin.spawn(*program) for program in programs]
-        end = time.monotonic() + seconds
-        while any(child.poll() is None for child in started) and time.monotonic() < end:
+        limit = time.monotonic() + seconds
+        while any(child.poll() is None for child in started) and time.monotonic() < limit:
             time.sleep(POLL)
         late = [child for child in started if child.poll() is None]
         for child in late:
-            child.kill()
+            end(child)
         found: list[Any] = []
         for child in started:
             output, _ = child.communicate()

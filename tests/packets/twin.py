@@ -8,11 +8,15 @@ that neighbours reach each other without it; the router asks the ACLs at its leg
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.packets.kernel import Namespace, die_with_parent, ip_batch, nftables, sysctl
+from tests.packets.kernel import Namespace, die_with_parent, ip_batch, nftables, settle, sysctl
 from tests.packets.world import FIRST_TABLE, Host, Router, World, version_of
 
 GATEWAYS = {4: "169.254.0.1", 6: "fe80::1"}
@@ -45,6 +49,7 @@ class Twin:
     def __init__(self, document: Mapping[str, Any], interfaces: Sequence[str]) -> None:
         self.world = World(document, interfaces)
         self.children: list[subprocess.Popen[str]] = []
+        self.files = TemporaryDirectory(prefix="sgaudit-twin-")
         self.hosts: dict[str, Namespace] = {}
         self.routers: dict[str, Namespace] = {}
         try:
@@ -62,24 +67,42 @@ class Twin:
     def close(self) -> None:
         """End what runs inside, then let go of the namespaces."""
         for child in self.children:
-            child.kill()
-            child.wait()
+            end(child)
         for namespace in (*self.hosts.values(), *self.routers.values()):
             namespace.close()
         self.children, self.hosts, self.routers = [], {}, {}
+        self.files.cleanup()
+
+    def machine(self, interface: str) -> tuple[str, str, dict[str, str]]:
+        """Give what makes a process one of a host's: the arguments of `kernel.settle`."""
+        folder = Path(self.files.name)
+        names, resolver = folder / "hosts", folder / "resolv.conf"
+        if not names.exists():
+            listed = [f"{item} {name_of(item)}" for host in self.world.hosts for item in host.addresses[:1]]
+            names.write_text("\n".join(["127.0.0.1 localhost", *listed, ""]), encoding="ascii")
+            resolver.write_text("options timeout:1 attempts:1\n", encoding="ascii")
+        host = self.world.everyone[interface]
+        name = name_of(host.addresses[0]) if host.addresses else interface
+        return self.hosts[interface].path, name, {"/etc/hosts": str(names), "/etc/resolv.conf": str(resolver)}
 
     def spawn(self, interface: str, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[str]:
         """Start a program on a host."""
-        with self.hosts[interface].entered():
-            child = subprocess.Popen(
-                command,
-                env=dict(environment),
-                text=True,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                preexec_fn=die_with_parent,  # noqa: PLW1509  # no thread of this process holds a lock
-            )
+        machine = self.machine(interface)
+
+        def become() -> None:
+            die_with_parent()
+            settle(*machine)
+
+        child = subprocess.Popen(
+            command,
+            env=dict(environment),
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            preexec_fn=become,  # noqa: PLW1509  # no thread of this process holds a lock
+            start_new_session=True,
+        )
         self.children.append(child)
         return child
 
@@ -164,6 +187,18 @@ class Twin:
     def _rule_lines(self, router: Router) -> list[str]:
         tables = [(number, FIRST_TABLE + number) for number in range(len(router.subnets))]
         return [f"rule add iif br{number} pref {table} lookup {table}" for number, table in tables]
+
+
+def end(child: subprocess.Popen[str]) -> None:
+    """End a program with all that it started."""
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+def name_of(address: str) -> str:
+    """Give the host name that EC2 makes of an address."""
+    return "ip-" + address.replace(".", "-").replace(":", "-")
 
 
 def leg(version: int, router: int) -> str:

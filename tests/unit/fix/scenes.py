@@ -55,22 +55,24 @@ def calls(made: Plan) -> list[tuple[str, str, list[str]]]:
 
 
 def holder(params: Any) -> str:
-    found = next((params[key] for key in ("GroupId", "NetworkInterfaceId", "NetworkAclId", "VpcId") if key in params), "")
+    found = next(
+        (params[key] for key in ("GroupId", "NetworkInterfaceId", "NetworkAclId", "VpcId") if key in params), ""
+    )
     return found["Ref"] if isinstance(found, dict) else found
 
 
 def content(params: Any) -> list[list[str]]:
     """Say each row of a request in short."""
-    found = [
-        [f"{span(row)} {said(peer)}" for peer in peers(row)] for row in params.get("IpPermissions", ())
-    ]
+    found = [[f"{span(row)} {said(peer)}" for peer in peers(row)] for row in params.get("IpPermissions", ())]
     if "Groups" in params:
         found.append([said(item) for item in params["Groups"]])
     if "RuleNumber" in params:
         block = params.get("CidrBlock") or params.get("Ipv6CidrBlock")
         way = "out" if params["Egress"] else "in"
         ports = params.get("PortRange") or params.get("IcmpTypeCode") or {}
-        found.append([f"{params['RuleNumber']} {way} {params['Protocol']} {'-'.join(map(str, ports.values()))} {block}"])
+        found.append(
+            [f"{params['RuleNumber']} {way} {params['Protocol']} {'-'.join(map(str, ports.values()))} {block}"]
+        )
     return found
 
 
@@ -79,7 +81,12 @@ def span(row: Any) -> str:
 
 
 def peers(row: Any) -> list[Any]:
-    keys = {"IpRanges": "CidrIp", "Ipv6Ranges": "CidrIpv6", "PrefixListIds": "PrefixListId", "UserIdGroupPairs": "GroupId"}
+    keys = {
+        "IpRanges": "CidrIp",
+        "Ipv6Ranges": "CidrIpv6",
+        "PrefixListIds": "PrefixListId",
+        "UserIdGroupPairs": "GroupId",
+    }
     return [item[name] for key, name in keys.items() for item in row.get(key, ())]
 
 

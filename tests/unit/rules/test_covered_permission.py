@@ -139,3 +139,10 @@ def test_nothing_changes(first: int) -> None:
             [] for _ in bare.security_groups or ()
         ]
     assert taken
+
+
+def test_what_the_world_covers_is_what_should_stay() -> None:
+    """A narrow ingress permission beside one for everybody is not called superfluous: the other is to go."""
+    ingress = [row("tcp", 22, cidr=["10.0.0.0/16"]), row("tcp", 22, cidr=["0.0.0.0/0"])]
+
+    assert found(RULE, snapshot([node("a", "10.0.0.4")], [group(ingress=ingress)])) == []
