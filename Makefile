@@ -4,6 +4,8 @@
 #   make test     every test
 #   make check    the quick part: formatting, lint, types, and the tests that need no AWS and no installing
 #   make lint     formatting, lint and types alone
+#   make packets  the verdicts against a real packet filter, and real frameworks (Linux, as root; see docs/verification.md)
+#   make packets-nightly   the same on 5,000 random networks; seeds that fail are kept in tests/packets/seeds.json
 #   make bench    each speed and memory target beside what was measured
 #   make golden   rewrites the expected outputs of tests/golden; read the diff before you commit it
 #   make clean    removes the virtual environment and everything that tools leave behind
@@ -19,7 +21,7 @@ PYTEST := $(PY) -m pytest
 QUICK := not moto and not install and not slow and not packets and not browser
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint bench golden clean
+.PHONY: help demo test check lint packets packets-nightly bench golden clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -37,6 +39,14 @@ lint: $(VENV)/.dev
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy
+
+packets: $(VENV)/.packets
+	$(PYTEST) tests/packets
+
+packets-nightly: export SGAUDIT_PACKETS_NETWORKS ?= 5000
+packets-nightly: export SGAUDIT_PACKETS_SEED ?= $(shell date +%Y%m%d)0000
+packets-nightly: export SGAUDIT_PACKETS_KEEP ?= 1
+packets-nightly: packets
 
 bench: $(VENV)/.dev
 	$(PY) -m benchmarks.run $(BENCH)
@@ -64,3 +74,8 @@ $(VENV)/.dev: setup.cfg pyproject.toml | $(PY)
 	@echo 'installing into $(VENV) ...'
 	@$(PIP) install --editable '.[$(EXTRAS)]'
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.packets: $(VENV)/.dev
+	@echo 'installing PyTorch and Dask into $(VENV) ...'
+	@$(PIP) install --editable '.[packets]'
+	@touch $@

@@ -12,7 +12,7 @@ from sgaudit.errors import EmptySelectionError, UsageError
 from sgaudit.model import Family, Instance, Interface, Member, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 LIVE_STATES = frozenset({"pending", "running"})
 STOPPED_STATES = frozenset({"stopping", "stopped"})
@@ -172,12 +172,21 @@ def select(snapshot: Snapshot, selection: Selection) -> tuple[Member, ...]:
             f"no running instance matches {selection.describe()}"
             + (f" in {snapshot.source}" if snapshot.source else "")
             + (f" ({_counted(left_out)} left out)" if left_out else ""),
-            hint="take stopped ones with --include-stopped"
-            if STOPPED_STATES & left_out.keys()
-            else "check the tag's spelling, the Region and the account",
+            hint=_hint(snapshot, selection, left_out),
         )
     members.sort(key=lambda member: (member.instance.name, member.instance.instance_id))
     return tuple(members)
+
+
+def _hint(snapshot: Snapshot, selection: Selection, left_out: Mapping[str, int]) -> str:
+    if STOPPED_STATES & left_out.keys():
+        return "take stopped ones with --include-stopped"
+    names = {instance.name for instance in snapshot.instances.values()} & set(selection.instance_ids)
+    if names:
+        return f"{min(names)} is a Name: pick it with --tag Name={min(names)}"
+    if selection.tags:
+        return "check the tag's spelling, the Region and the account"
+    return "check the ids, the Region and the account"
 
 
 def judged_interfaces(interfaces: list[Interface], which: Interfaces) -> tuple[Interface, ...]:

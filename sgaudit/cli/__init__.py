@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,8 @@ class Commands(click.Group):
                 **extra,
             )
         except click.ClickException as error:
-            error.show()
+            context = getattr(error, "ctx", None)
+            _say(_without_variables(error.format_message()), f"see {context.command_path} --help" if context else "")
             code = EXIT_USAGE
         except click.exceptions.Exit as error:
             code = error.exit_code
@@ -100,6 +102,11 @@ class Commands(click.Group):
         if not standalone_mode:
             return code
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _without_variables(text: str) -> str:
+    """Leave out the variables that click names beside an option, unless they are set and may be to blame."""
+    return re.sub(r" \(env var: '(\w+)'\)", lambda found: found[0] if found[1] in os.environ else "", text)
 
 
 def _debug(given: Sequence[str]) -> bool:

@@ -25,6 +25,7 @@ from sgaudit.fix.store import FolderStore, Store, default_folder
 from sgaudit.model import Family
 from sgaudit.ports import CLIENT_PORTS, PortSet
 from sgaudit.reach.verdict import Verdict
+from sgaudit.report import plan_table
 from sgaudit.rules import words
 from sgaudit.rules.audit import Audit, audit
 from sgaudit.selection import Interfaces, Selection, TagFilter, select
@@ -129,6 +130,7 @@ def carry_out(plan: Plan, source: Source, options: Options, output: Output) -> i
         ApplyError: a call would be denied, or the journal can't be written.
     """
     apply.check(plan, options.max_changes)
+    show(plan, output)
     _check_safety(plan, options)
     account = Account.connect(source, plan.region)
     account.check(plan.account_id, plan.region, "the plan")
@@ -136,12 +138,8 @@ def carry_out(plan: Plan, source: Source, options: Options, output: Output) -> i
     journal = Journal.load(journals, plan.run) if options.resume else None
     if not options.resume and journals.read(plan.run):
         journal = Journal.load(journals, plan.run)
-        if journal.state is not State.APPLIED and not options.dry_run:
-            raise UsageError(
-                f"run {plan.run} was begun before ({journal.state})",
-                hint=f"go on with sgaudit apply --resume {plan.run}, or undo it with sgaudit rollback {plan.run}",
-            )
-    show(plan, output)
+        if not options.dry_run:
+            return _again(plan, journal, account, output)
     if not options.dry_run:
         confirm(f"carry out {words.number(len(plan.operations), 'operation')}?", yes=options.yes)
     check_preconditions(plan, account, journal)
@@ -163,6 +161,28 @@ def carry_out(plan: Plan, source: Source, options: Options, output: Output) -> i
             progress=lambda operation, outcome: output.note(safe(f"{outcome}: {summary(operation)}")),
         )
     return _conclude(plan, account, options, output, applied)
+
+
+def _again(plan: Plan, journal: Journal, account: Account, output: Output) -> int:
+    """
+    Answer for a plan that has a journal already: when all of it stands there is nothing to do.
+
+    Raises:
+        UsageError: it went through in part only, was taken back, or no longer stands.
+    """
+    if journal.rolling_back:
+        raise UsageError(f"run {plan.run} was taken back", hint="make a new plan with sgaudit fix")
+    if journal.state is not State.APPLIED:
+        raise UsageError(
+            f"run {plan.run} was begun before ({journal.state})",
+            hint=f"go on with sgaudit apply --resume {plan.run}, or undo it with sgaudit rollback {plan.run}",
+        )
+    if verify(plan, account):
+        raise UsageError(
+            f"run {plan.run} was applied before, and part of it is gone", hint="make a new plan with sgaudit fix"
+        )
+    output.write([f"run {plan.run} was applied before and stands: nothing to do\n"])
+    return EXIT_DONE
 
 
 def _conclude(plan: Plan, account: Account, options: Options, output: Output, applied: apply.Applied) -> int:
@@ -247,14 +267,7 @@ def summary(operation: Operation) -> str:
 
 def show(plan: Plan, output: Output) -> None:
     """Show what a plan is going to do."""
-    style = output.style
-    lines = [f"plan {plan.run}: {words.number(len(plan.operations), 'operation')} ({plan.strategy})"]
-    for operation in plan.operations:
-        lines.append(f"  {summary(operation)}: {operation.reason}")
-        if operation.safety is Safety.UNSAFE:
-            lines.append(f"    unsafe: {operation.unsafe_because}")
-    lines += [f"  also opens {item.protocol} {item.ports}: {item.source} to {item.target}" for item in plan.extra]
-    output.write(f"{style.safe(line)}\n" for line in lines)
+    output.write(plan_table.render(plan, output.style))
 
 
 def check_preconditions(plan: Plan, account: Account, journal: Journal | None) -> None:

@@ -53,7 +53,7 @@ def selection_for(texts: Sequence[str]) -> Selection:
         if not INSTANCE_ID.fullmatch(text) and (address is None or is_private(text)):
             raise UsageError(
                 f"{text!r} can't be looked up without knowing where",
-                hint="give instance ids, or say where to look: --tag KEY=VALUE, --vpc-id or --all",
+                hint="give instance ids, or say where to look, for example with --tag cluster=train or --all",
             )
     ids = tuple(text for text in texts if INSTANCE_ID.fullmatch(text))
     if not ids:

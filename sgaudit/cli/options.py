@@ -132,6 +132,19 @@ rule_options: Callable[[Callable[..., Any]], Callable[..., Any]] = stack(
 )
 
 
+def pass_on(ctx: click.Context, options: dict[str, Any]) -> None:
+    """Hand the options that were given before a subcommand to it; its own come first."""
+    given = {name for name in options if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE}
+    ctx.default_map = {str(ctx.invoked_subcommand): {name: options[name] for name in given}}
+
+
+shown_options: Callable[[Callable[..., Any]], Callable[..., Any]] = stack(
+    option("--no-color", is_flag=True, help="Never use colors; NO_COLOR does the same."),
+    option("--quiet", "-q", is_flag=True, help="No progress and no notes."),
+    click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks."),
+)
+
+
 def output_options(*formats: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare `--format` and where the result goes."""
     return stack(
@@ -145,7 +158,30 @@ def output_options(*formats: str) -> Callable[[Callable[..., Any]], Callable[...
             help="How to write the result.",
         ),
         option("-o", "--output", default="-", metavar="FILE", help="Write to a file instead of standard output."),
-        option("--no-color", is_flag=True, help="Never use colors; NO_COLOR does the same."),
-        option("--quiet", "-q", is_flag=True, help="No progress and no notes."),
-        click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks."),
+        shown_options,
+    )
+
+
+def outputs_options(*formats: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare the same for a command that can write several results at once."""
+    return stack(
+        option(
+            "-f",
+            "--format",
+            "formats",
+            type=click.Choice(formats),
+            multiple=True,
+            help="How to write the result; repeat for several, each with its --output.  "
+            f"[default: what FILE's name says, else {formats[0]}]",
+        ),
+        option(
+            "-o",
+            "--output",
+            "outputs",
+            type=click.Path(),
+            multiple=True,
+            metavar="FILE",
+            help="Write to a file instead of standard output.",
+        ),
+        shown_options,
     )

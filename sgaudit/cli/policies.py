@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from sgaudit.cli.options import output_options
+from sgaudit.cli.options import output_options, pass_on
 from sgaudit.cli.run import Output
 from sgaudit.errors import PolicyError
 from sgaudit.policy.load import load, shipped
@@ -20,7 +20,10 @@ from sgaudit.rules.audit import EXIT_CLEAN
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
     """List the policies that ship, explain one, or check a file of yours."""
-    return _list(options) if ctx.invoked_subcommand is None else EXIT_CLEAN
+    if ctx.invoked_subcommand is None:
+        return _list(options)
+    pass_on(ctx, options)
+    return EXIT_CLEAN
 
 
 @command.command(name="list")

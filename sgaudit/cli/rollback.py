@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -38,7 +39,9 @@ def command(**options: Any) -> int:
     account.check(journal.plan.account_id, journal.plan.region, f"run {journal.run}")
     steps = rollback.plan(journal, account.changer)
     output.write([f"run {journal.run}: {words.number(len(steps), 'operation')} to undo\n"])
-    output.write(output.style.safe(line) + "\n" for step in steps for line in _lines(step))
+    output.write(
+        output.style.wrap(line, indent, indent + "  ") + "\n" for step in steps for indent, line in _lines(step)
+    )
     if options["dry_run"]:
         return EXIT_PENDING if steps else EXIT_DONE
     if steps:
@@ -46,6 +49,19 @@ def command(**options: Any) -> int:
     return undo(journal.run, account, journals, output)
 
 
-def _lines(step: rollback.Step) -> list[str]:
-    done = f"{step.call.api} {json.dumps(step.call.params)}" if step.call else "nothing is left to do"
-    return [f"  {step.operation} {done}", *(f"    left: {text}" for text in step.left)]
+def _lines(step: rollback.Step) -> list[tuple[str, str]]:
+    """Give the lines about a step, each with its indent."""
+    done = f"{step.call.api}: {_parameters(step.call.params)}" if step.call else "nothing is left to do"
+    return [("  ", f"{step.operation} {done}"), *(("    ", f"left: {text}") for text in step.left)]
+
+
+def _parameters(params: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {_value(value)}" for key, value in params.items())
+
+
+def _value(value: Any) -> str:
+    return (
+        " ".join(map(str, value))
+        if isinstance(value, list) and all(isinstance(i, str) for i in value)
+        else json.dumps(value)
+    )

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from sgaudit.cli.options import output_options
+from sgaudit.cli.options import output_options, pass_on
 from sgaudit.cli.run import Output
 from sgaudit.report import catalogue
 from sgaudit.rules import RULES
@@ -19,7 +19,10 @@ from sgaudit.rules.choose import find
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
     """List what a scan looks for, or explain one of its rules."""
-    return _list(options) if ctx.invoked_subcommand is None else EXIT_CLEAN
+    if ctx.invoked_subcommand is None:
+        return _list(options)
+    pass_on(ctx, options)
+    return EXIT_CLEAN
 
 
 @command.command(name="list")

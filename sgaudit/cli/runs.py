@@ -65,6 +65,13 @@ def _table(runs: list[dict[str, Any]], output: Output) -> list[str]:
 
     if not runs:
         return ["no runs\n"]
-    names = tuple(runs[0])
-    rows = [[output.style.safe(str(run[name])) for name in names] for run in runs]
-    return [f"{line}\n" for line in table([name.replace("_id", "") for name in names], rows, right=(5, 6, 7, 8))]
+    headers = ["run", "account", "region", "state", "done", "already", "undone", "of"]
+    rows = [
+        [
+            output.style.safe(str(run[name]))
+            for name in ("run", "account_id", "region", "state", "done", "already", "undone", "operations")
+        ]
+        for run in runs
+    ]
+    # The id of a run begins with its time.
+    return [f"{line}\n" for line in table(headers, rows, right=(4, 5, 6, 7))]

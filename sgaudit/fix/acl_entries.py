@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from sgaudit.model import NetworkAcl
     from sgaudit.rules.context import Context
 
+MOST_ENTRIES = 40
+"""As far as AWS raises the quota of entries."""
+
 
 @dataclass(frozen=True, slots=True)
 class NewEntry:
@@ -114,12 +117,15 @@ def _for_acl(acl: NetworkAcl, wishes: Sequence[_Wish], *, egress: bool) -> list[
     for wish in wishes:
         spans = _spans(wish.protocol, wish.ports)
         used = counts[wish.cidr.family]
-        if used + len(spans) > ENTRIES:
+        raised = used > ENTRIES
+        limit = MOST_ENTRIES if raised else ENTRIES
+        if used + len(spans) > limit:
             found.append(
                 NoEntry(
                     wish.findings,
-                    f"{acl.acl_id} has {used} of {ENTRIES} {'egress' if egress else 'ingress'} entries (the default "
-                    f"quota) and would need {len(spans)} more; join entries, or ask for a higher quota (L-2AEEBF1A)",
+                    f"{acl.acl_id} has {used} of {limit} {'egress' if egress else 'ingress'} entries (the "
+                    f"{'highest' if raised else 'default'} quota) and would need {len(spans)} more; join entries"
+                    f"{'' if raised else ', or ask for a higher quota (L-2AEEBF1A)'}",
                 )
             )
             continue

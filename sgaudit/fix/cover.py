@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 K = TypeVar("K", bound=Hashable)
+LARGEST_COMPARED = 2_000
+"""Candidates up to which each is compared with each."""
 LARGEST_EXACT = 12
 """Candidates up to which every choice of them is tried."""
 
@@ -67,10 +69,27 @@ def cheapest(items: int, candidates: Mapping[K, tuple[int, int]]) -> Choice[K] |
         everything |= held
     if everything != items:
         return None
-    useful = _undominated(useful)
+    forced: list[K] = []
+    left = items
+    while left and (needed := _essential(useful)):
+        forced += needed
+        for key in needed:
+            left &= ~useful[key][0]
+        rest = {key: (held & left, cost) for key, (held, cost) in useful.items() if held & left}
+        useful = _undominated(rest) if len(rest) <= LARGEST_COMPARED else rest
+    useful = _undominated(useful) if left else {}
     if len(useful) <= LARGEST_EXACT:
-        return Choice(_best(items, useful), exact=True)
-    return Choice(_greedy(items, useful), exact=False)
+        return Choice((*forced, *_best(left, useful)), exact=True)
+    return Choice((*forced, *_greedy(left, useful)), exact=False)
+
+
+def _essential(candidates: Mapping[K, tuple[int, int]]) -> list[K]:
+    """List the candidates that hold an item which no other one holds: every choice has them."""
+    once = twice = 0
+    for held, _ in candidates.values():
+        twice |= once & held
+        once |= held
+    return [key for key, (held, _) in candidates.items() if held & once & ~twice]
 
 
 def _undominated(candidates: Mapping[K, tuple[int, int]]) -> dict[K, tuple[int, int]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sgaudit.fix.grants import NEW_GROUP, Grant, Proposal, Refusal, merged, not_attachable
-from sgaudit.fix.ownership import DEFAULT_GROUP, group_owner
+from sgaudit.rules.ownership import DEFAULT_GROUP, group_owner
 from sgaudit.fix.plan import Strategy
 from sgaudit.model import GroupPeer
 from sgaudit.ports import ALL

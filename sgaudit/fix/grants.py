@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sgaudit.fix import cover
-from sgaudit.fix.ownership import DEFAULT_GROUP, group_owner
+from sgaudit.rules.ownership import DEFAULT_GROUP, group_owner
 from sgaudit.fix.plan import Strategy
 from sgaudit.fix.population import Population
 from sgaudit.model import Cidr, Family, GroupPeer, PrefixListPeer
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sgaudit.model import Interface, Peer, Snapshot
     from sgaudit.rules.context import Context
 
+MOST_GROUPS_ON_AN_INTERFACE = 16
+"""As far as AWS raises the quota."""
 NEW_GROUP = "new group"
 """Stands for the id of the group that the plan creates."""
 NEW_LIST = "new prefix list"
@@ -111,8 +113,10 @@ class Desk:
             group = known.get(holder)
             present = () if group is None else group.egress if egress else group.ingress
             for family, rows in more.items():
-                total = count(self.context, present, family) + rows
-                if total > PERMISSIONS:
+                used = count(self.context, present, family)
+                total = used + rows
+                # Where more are there than the default allows, the quota was raised, and how far is not known.
+                if used <= PERMISSIONS < total:
                     way = "egress" if egress else "ingress"
                     return f"{holder} would have {total} {way} permissions of {PERMISSIONS} (the default quota)"
         return ""
@@ -252,9 +256,12 @@ def not_attachable(interfaces: Sequence[Interface]) -> str:
     vpcs = {interface.vpc_id for interface in interfaces}
     if len(vpcs) > 1:
         return f"the members lie in {len(vpcs)} VPCs, and a group belongs to one"
+    raised = any(len(interface.groups or ()) > GROUPS_ON_AN_INTERFACE for interface in interfaces)
+    limit = MOST_GROUPS_ON_AN_INTERFACE if raised else GROUPS_ON_AN_INTERFACE
     for interface in interfaces:
-        if len(interface.groups or ()) >= GROUPS_ON_AN_INTERFACE:
-            return f"{interface.interface_id} carries {len(interface.groups or ())} security groups (default quota: 5)"
+        if len(interface.groups or ()) >= limit:
+            quota = f"{'highest' if raised else 'default'} quota: {limit}"
+            return f"{interface.interface_id} carries {len(interface.groups or ())} security groups ({quota})"
         if interface.requester_managed or interface.groups is None:
             return f"{interface.interface_id} belongs to a service, or its groups could not be read"
     return ""

@@ -306,6 +306,8 @@ class Skipped:
     policy: str
     need: str
     reason: str
+    external: bool = False
+    """It is about a peer outside the cluster, which not every cluster has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,7 +176,8 @@ class _Resolver:
             self.skip(need, f"the parameter {error.name} is not set (--set {error.name}=VALUE)")
 
     def skip(self, need: Need, reason: str) -> None:
-        self.skipped.append(Skipped(self.policy.name, need.id, reason))
+        external = not self.peers.keys().isdisjoint((need.source, need.target))
+        self.skipped.append(Skipped(self.policy.name, need.id, reason, external))
 
     def ports(self, need: Need) -> PortSet:
         return self.settings.port_set(self.policy.name, need.ports) if need.protocol.has_ports else ALL

@@ -107,7 +107,10 @@ def _path(trace: Trace, style: Style) -> Iterator[str]:
 def _hop(trace: Trace, place: int, hop: Hop, style: Style) -> Iterator[str]:
     verdict = verdict_on(trace.asked, hop.passes, hop.may_pass)
     head = f"{style.sign(*MARKS[verdict])} {_title(trace, hop)}"
-    after = f"[{_ports(trace, *trace.after(place))}]"
+    opened, possible = trace.after(place)
+    # What an earlier hop has stopped altogether is not this one's doing.
+    stopped_before = verdict is Verdict.OPEN and possible == NONE
+    after = "[lets it pass]" if stopped_before else f"[{_ports(trace, opened, possible)}]"
     if verdict is Verdict.OPEN:
         yield _with_ports(style, style.wrap(head, "  ", "    "), after, "      ")
         for line in _rules(trace, hop):

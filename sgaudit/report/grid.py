@@ -20,8 +20,8 @@ SIGNS = {
     Verdict.UNKNOWN: ("?", "?"),
 }
 MEANINGS = {
-    Verdict.OPEN: "every port open",
-    Verdict.PARTIAL: "some ports open",
+    Verdict.OPEN: "all open",
+    Verdict.PARTIAL: "some open",
     Verdict.BLOCKED: "blocked",
     Verdict.UNKNOWN: "not known",
 }
@@ -34,9 +34,10 @@ def sign(style: Style, verdict: Verdict | None) -> str:
     return style.paint(style.sign(*SIGNS[verdict]), COLORS[verdict])
 
 
-def legend(style: Style, used: Sequence[Verdict]) -> str:
-    """Explain the signs that were used."""
-    return "   ".join(f"{sign(style, verdict)} {MEANINGS[verdict]}" for verdict in Verdict if verdict in used)
+def legend(style: Style, used: Sequence[Verdict], of: str) -> str:
+    """Explain the signs that were used, for the ports that the verdicts are about."""
+    told = "   ".join(f"{sign(style, verdict)} {MEANINGS[verdict]}" for verdict in Verdict if verdict in used)
+    return f"{told}   ({of})"
 
 
 def square(style: Style, labels: Sequence[str], cell: Callable[[int, int], str]) -> list[str]:

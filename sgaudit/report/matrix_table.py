@@ -85,7 +85,9 @@ def _grid(view: View, style: Style) -> Iterator[str]:
     yield "from (row) to (column)"
     yield from grid.square(style, labels, cell)
     yield ""
-    yield grid.legend(style, sorted({found.verdict for found in shown if found not in letters}))
+    plain = sorted({found.verdict for found in shown if found not in letters})
+    if plain:
+        yield grid.legend(style, plain, f"of {words.traffic(view.protocol, view.ports)}")
     rows = [
         [letter, str(found.verdict), f"{shown[found]:,}", str(found.open) or "none"]
         for found, letter in letters.items()

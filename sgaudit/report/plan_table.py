@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from sgaudit.fix.plan import Safety, Strategy
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 VERDICTS = ("open", "partial", "blocked", "unknown")
 MOST_EXTRAS = 12
+FEW = 4
+"""Operations of one kind below which each has lines of its own."""
 
 
 def render(plan: Plan, style: Style) -> Iterator[str]:
@@ -31,7 +34,7 @@ def _head(plan: Plan, style: Style) -> Iterator[str]:
     place = " ".join(part for part in (plan.account_id and f"account {plan.account_id}", plan.region) if part)
     yield style.paint(style.safe(f"plan {plan.run}" + (f"  ({place})" if place else "")), "bold")
     if plan.strategy is not Strategy.NONE:
-        how = "the best choice there is" if plan.exact else "a good choice, made greedily"
+        how = "no smaller set of permissions does it" if plan.exact else "the permissions were chosen greedily"
         yield style.wrap(f"strategy {plan.strategy}: {how}")
     yield ""
     rows = [
@@ -42,8 +45,29 @@ def _head(plan: Plan, style: Style) -> Iterator[str]:
 
 
 def _operations(plan: Plan, style: Style) -> Iterator[str]:
-    for operation in plan.operations:
-        yield from operation_lines(operation, style)
+    for _, group in groupby(plan.operations, key=lambda item: _alike(item) or item.id):
+        operations = list(group)
+        if len(operations) < FEW:
+            for operation in operations:
+                yield from operation_lines(operation, style)
+        else:
+            yield from _several(operations, style)
+
+
+def _alike(operation: Operation) -> str:
+    """Tell operations that put one group on many interfaces by what they share."""
+    same = operation.call.api == "ModifyNetworkInterfaceAttribute"
+    return f"{operation.call.api} {operation.unsafe_because} {sorted(operation.quota.items())}" if same else ""
+
+
+def _several(operations: list[Operation], style: Style) -> Iterator[str]:
+    """Write operations that differ in the interface alone as one."""
+    first, last = operations[0], operations[-1]
+    look = "green" if first.safety is Safety.SAFE else "yellow"
+    yield f"{first.id} to {last.id} {style.paint(str(first.safety), 'bold', look)} {first.call.api}"
+    names = [str(item.call.params["NetworkInterfaceId"]) for item in operations]
+    yield style.wrap(f"put the new group on {len(names)} interfaces: {words.listed(names, 4)}", indent="  ")
+    yield from _details(first, style)
 
 
 def operation_lines(operation: Operation, style: Style) -> Iterator[str]:
@@ -51,6 +75,10 @@ def operation_lines(operation: Operation, style: Style) -> Iterator[str]:
     look = "green" if operation.safety is Safety.SAFE else "yellow"
     yield f"{operation.id} {style.paint(str(operation.safety), 'bold', look)} {operation.call.api}"
     yield style.wrap(operation.reason, indent="  ")
+    yield from _details(operation, style)
+
+
+def _details(operation: Operation, style: Style) -> Iterator[str]:
     if operation.unsafe_because:
         yield style.wrap(f"unsafe: {operation.unsafe_because}", indent="  ")
     quota = operation.quota

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from sgaudit.rules.finding import Finding
 
 MOST_EXAMPLES = 3
+SHORT = 8
+"""Letters of a fingerprint that are shown; `explain --finding` and suppressions take that many."""
 TRUNCATED = "Truncated"
 """What a snapshot says of an answer that was cut off."""
 
@@ -88,7 +90,7 @@ def _matrix(audit: Audit, style: Style) -> Iterator[str]:
     else:
         yield from _grouped(audit, verdicts, style)
     yield ""
-    yield grid.legend(style, used)
+    yield grid.legend(style, used, "of what the policy needs")
 
 
 def _grouped(audit: Audit, verdicts: Verdicts, style: Style) -> Iterator[str]:
@@ -187,7 +189,8 @@ def finding_lines(audit: Audit, finding: Finding, style: Style) -> Iterator[str]
         yield style.paint(style.wrap(title, hanging="  "), "dim")
         yield style.paint(style.wrap(why(finding), indent="  "), "dim")
         return
-    title = style.wrap(f"{finding.severity} {finding.rule}: {finding.title}", hanging="  ")
+    name = f"{finding.rule} [{finding.fingerprint[:SHORT]}]"
+    title = style.wrap(f"{finding.severity} {name}: {finding.title}", hanging="  ")
     yield title.replace(str(finding.severity), style.severity(finding.severity), 1)
     yield style.wrap(finding.message, indent="  ")
     names = {instance: audit.snapshot.instances[instance].name for instance in _instances(finding)}

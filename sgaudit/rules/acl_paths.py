@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sgaudit.reach.causes import Layer
 from sgaudit.reach.network_acls import entries_for
 from sgaudit.rules import words
-from sgaudit.rules.finding import Finding, Resource
+from sgaudit.rules.finding import Finding, Fix, Resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,6 +63,7 @@ def finding(context: Context, stop: Stop, acl: NetworkAcl, rule: str) -> Finding
         ),
         resource=Resource("network-acl", acl.acl_id),
         pairs=pairs,
+        fix=Fix.UNSAFE,
         examples=context.examples(cause, cause.missing),
         evidence={
             "direction": direction,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -131,6 +131,17 @@ class Context:
     def carried(self) -> frozenset[str]:
         """The ids of the groups on any interface that was read, of members and others."""
         return frozenset(group_id for item in self.snapshot.interfaces.values() for group_id in item.groups or ())
+
+    @cached_property
+    def strangers(self) -> Mapping[str, int]:
+        """How many interfaces of others than members carry each group, as far as they were read."""
+        ours = self.matrix.node_set.by_instance
+        return Counter(
+            group_id
+            for item in self.snapshot.interfaces.values()
+            if item.instance_id not in ours
+            for group_id in item.groups or ()
+        )
 
     @cached_property
     def groups(self) -> tuple[SecurityGroup, ...]:

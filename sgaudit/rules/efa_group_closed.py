@@ -13,7 +13,7 @@ from sgaudit.reach.nodes import bits_of, indexes_of
 from sgaudit.reach.verdict import count_pairs, iterate_pairs
 from sgaudit.rules import words
 from sgaudit.rules.context import MOST_EXAMPLES
-from sgaudit.rules.finding import Example, Finding, Resource, Rule
+from sgaudit.rules.finding import Example, Finding, Fix, Resource, Rule
 from sgaudit.severity import Severity
 
 if TYPE_CHECKING:
@@ -142,6 +142,7 @@ def _finding(context: Context, groups: GroupSet, directions: tuple[str, ...], ha
             "peer_groups": sorted(_peer_groups(context, half.kinds)),
             "needs": list(half.needs),
         },
+        fix=Fix.UNSAFE,
         subject=("security-groups",),
         identity=(*directions, *(groups or ())),
     )

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from sgaudit.reach.causes import Layer
 from sgaudit.rules import words
-from sgaudit.rules.finding import Finding, Resource
+from sgaudit.rules.finding import Finding, Fix, Resource
+from sgaudit.rules.ownership import DEFAULT_GROUP, unsafe_to_widen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from sgaudit.reach.causes import Cause
     from sgaudit.reach.nodes import GroupSet
     from sgaudit.rules.context import Context, Stop
-
-
-DEFAULT_GROUP = "default"
 
 
 def stops(context: Context, *, partly: bool) -> Iterator[Stop]:
@@ -43,6 +41,7 @@ def finding(context: Context, stop: Stop, rule: str) -> Finding:
         resource=Resource("security-group", _best_group(context, cause, peers)),
         subject=("security-groups", *(cause.groups or ())),
         pairs=pairs,
+        fix=_fix(context, cause, peers),
         examples=context.examples(cause, cause.missing),
         evidence={
             "direction": direction,
@@ -61,6 +60,15 @@ def finding(context: Context, stop: Stop, rule: str) -> Finding:
             *(["middlebox"] if cause.lost_reference else []),
         ),
     )
+
+
+def _fix(context: Context, cause: Cause, peers: int) -> Fix:
+    """Tell whether `sgaudit fix` can cure it, and whether that would be safe."""
+    if cause.lost_reference:
+        return Fix.NONE
+    group = _best_group(context, cause, peers)
+    ours = group and group == _shared_group(context, cause, peers)
+    return Fix.SAFE if ours and not unsafe_to_widen(context, group) else Fix.UNSAFE
 
 
 def _title(context: Context, cause: Cause, peers: int, preposition: str) -> str:

@@ -30,7 +30,7 @@ RANDOM_PORTS = 2
 CLIENTS = 6
 SPREAD = 2
 """Ports of a pair that are tried from each of the client ports; the others are tried from one."""
-QUIET, QUIETER = 0.12, 1.5
+QUIET, QUIETER = 0.2, 1.5
 """Seconds without an answer after which the rest counts as blocked, and when a disagreement is looked at again."""
 
 

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from click.testing import CliRunner
 
 from sgaudit.cli import main
+from sgaudit.ports import CLIENT_PORTS, PortSet
+from sgaudit.reach.matrix import build
+from sgaudit.selection import Selection, TagFilter, select
+from sgaudit.snapshot import parse
 from tests.apply_raw import apply_raw
 from tests.packets.lab import ROOT, Ended, Lab, Peer
 
 Raw = dict[str, Any]
-SECONDS = 5.0
-"""Time-out of a process group. The side that waits takes up to five times as long; nobody waits for that here."""
-PATIENCE = 40.0
+ENOUGH, SHORT = 60.0, 6.0
+"""
+Time-outs of a process group in seconds: of one that must succeed, and of one that must fail.
+
+The side that waits takes up to five times as long; nobody waits for that here.
+"""
+PATIENCE = 90.0
 MASTER_PORT = 29500
 
 
@@ -34,7 +44,17 @@ class Ranks(Peer):
 
     module = "tests.packets.ranks"
 
-    def run(self, lab: Lab, job: str, hosts: Sequence[tuple[str, str]], *, patience: float = PATIENCE) -> list[Ended]:
+    environment = MappingProxyType({**os.environ, "OMP_NUM_THREADS": "1"})
+
+    def run(
+        self,
+        lab: Lab,
+        job: str,
+        hosts: Sequence[tuple[str, str]],
+        *,
+        seconds: float = ENOUGH,
+        patience: float = PATIENCE,
+    ) -> list[Ended]:
         """
         Run a job.
 
@@ -42,6 +62,7 @@ class Ranks(Peer):
             lab: holds the twin.
             job: `gloo` or `rpc`.
             hosts: interface id and address of each rank's host, in the order of ranks.
+            seconds: time-out of the group.
             patience: seconds after which what still runs is ended.
         """
         machines = lab.machines()
@@ -50,7 +71,7 @@ class Ranks(Peer):
             job=job,
             places=[(machines[interface], settings) for interface, _ in hosts],
             store=f"tcp://{hosts[0][1]}:{MASTER_PORT}",
-            seconds=SECONDS,
+            seconds=seconds,
             patience=patience,
         )
         return [Ended(*fields) for fields in answers]
@@ -113,6 +134,25 @@ def grown(document: Mapping[str, Any], size: int) -> Raw:
             text = json.dumps(raw).replace(last["InstanceId"], f"i-{extra:017x}").replace(old_id, f"eni-{extra:017x}")
             listed.append(json.loads(text.replace(f'"{old_address}"', f'"{address}"')))
     return made
+
+
+def predicted(document: Mapping[str, Any], hosts: Sequence[tuple[str, str]]) -> bool:
+    """Tell from the matrix whether a Gloo job can start: all reach the head, and of each pair the higher the lower."""
+    read = parse(document)
+    matrix = build(read, select(read, Selection(tags=(TagFilter.parse("cluster=train"),))))
+    index = {node.interface.interface_id: node.index for node in matrix.nodes if node.interface}
+    dials = [(source, hosts[0], PortSet.single(MASTER_PORT)) for source in hosts[1:]]
+    dials += [(one, other, CLIENT_PORTS) for one in hosts for other in hosts if number(one[1]) > number(other[1])]
+    return all(ports <= matrix.open_ports(index[source[0]], index[target[0]], "tcp") for source, target, ports in dials)
+
+
+def rules_of(document: Mapping[str, Any], tmp_path: Path) -> list[str]:
+    """Run `sgaudit scan` on a snapshot; give the rules of its findings."""
+    path = tmp_path / "scanned.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    result = CliRunner().invoke(main, ["scan", "--snapshot", str(path), "--tag", "cluster=train", "-f", "json"])
+    assert result.exit_code in (0, 1), result.output
+    return sorted({finding["rule"] for finding in json.loads(result.stdout)["findings"]})
 
 
 def fixed(document: Mapping[str, Any], tmp_path: Path, *options: str) -> tuple[Raw, Raw]:

@@ -99,6 +99,6 @@ class Lab(Peer):
         return dict(self._ask(do="machines"))
 
     def run(self, programs: Sequence[Program], seconds: float) -> list[Ended]:
-        """Run programs on hosts, side by side."""
+        """Run programs on hosts, side by side, until the last of them has ended."""
         listed = [(item.interface, list(item.command), dict(item.environment)) for item in programs]
         return [Ended(*fields) for fields in self._ask(do="run", programs=listed, seconds=seconds)]

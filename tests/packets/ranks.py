@@ -16,11 +16,15 @@ import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
+from urllib.parse import urlsplit
 
 from tests.packets.kernel import die_with_parent, settle
 
 POLL = 0.02
+LINGER = 1.0
+"""Seconds for which rank 0 stays, whose store the others still ask when it has finished."""
 GRACE = 0.5
 """Seconds that the other ranks have left when one has failed: the last lines of a job that is lost anyway."""
 
@@ -28,7 +32,7 @@ GRACE = 0.5
 def gloo(rank: int, world: int, store: str, seconds: float) -> str:
     """Make a Gloo process group and sum one number of each rank."""
     import torch
-    import torch.distributed as distributed
+    from torch import distributed
 
     wait = timedelta(seconds=seconds)
     distributed.init_process_group("gloo", init_method=store, rank=rank, world_size=world, timeout=wait)
@@ -49,13 +53,30 @@ def rpc(rank: int, world: int, store: str, seconds: float) -> str:
     remote.init_rpc(f"rank{rank}", rank=rank, world_size=world, rpc_backend_options=options)
     found = [remote.rpc_sync(f"rank{other}", sum, args=([rank, other],)) for other in range(world) if other != rank]
     remote.shutdown()
+    if rank == 0:
+        time.sleep(LINGER)
     return f"sum {sum(found)}"
 
 
-JOBS: Mapping[str, Callable[[int, int, str, float], str]] = {"gloo": gloo, "rpc": rpc}
+def torchrun(rank: int, world: int, store: str, seconds: float) -> str:
+    """Run a node's agent, which meets the others at the store's host and starts a worker."""
+    from torch.distributed import run as launcher
+
+    host = urlsplit(store).hostname
+    limits = ",".join(f"{name}={seconds:.0f}" for name in ("timeout", "read_timeout", "join_timeout"))
+    limits += ",last_call_timeout=1"
+    arguments = [f"--nnodes={world}", "--nproc-per-node=1", "--max-restarts=0", "--rdzv-backend=c10d"]
+    arguments += [f"--rdzv-endpoint={host}:29400", "--rdzv-id=twin", f"--rdzv-conf={limits}", "--monitor-interval=0.1"]
+    launcher.main([*arguments, "--module", "tests.packets.worker", str(seconds)])
+    return "worker done"
 
 
-def fork(job: str, place: tuple[Sequence[Any], Mapping[str, str]], rank: int, world: int, about: tuple[str, float]) -> Any:
+JOBS: Mapping[str, Callable[[int, int, str, float], str]] = {"gloo": gloo, "rpc": rpc, "torchrun": torchrun}
+
+
+def fork(
+    job: str, place: tuple[Sequence[Any], Mapping[str, str]], rank: int, world: int, about: tuple[str, float]
+) -> Any:
     """Start one rank; give its process and the file that it writes to."""
     machine, environment = place
     output = tempfile.TemporaryFile()  # noqa: SIM115  # the parent reads it when the rank has ended
@@ -66,6 +87,7 @@ def fork(job: str, place: tuple[Sequence[Any], Mapping[str, str]], rank: int, wo
         die_with_parent()
         os.dup2(output.fileno(), 1)
         os.dup2(output.fileno(), 2)
+        os.setsid()
         settle(*machine)
         os.environ.update(environment)
         os.write(1, JOBS[job](rank, world, *about).encode())
@@ -88,7 +110,7 @@ def wait_for(processes: Sequence[int], seconds: float) -> list[int | None]:
                     end = min(end, time.monotonic() + GRACE)
         time.sleep(POLL)
     for process in set(processes) - set(codes):
-        os.kill(process, signal.SIGKILL)
+        os.killpg(process, signal.SIGKILL)
         os.waitpid(process, 0)
     return [codes.get(process) for process in processes]
 
@@ -111,7 +133,8 @@ def main() -> None:
     """Answer until the input ends."""
     die_with_parent()
     warnings.simplefilter("ignore")
-    __import__("torch.distributed.rpc")
+    for name in ("torch.distributed.rpc", "torch.distributed.run"):
+        import_module(name)
     for line in sys.stdin:
         try:
             answer: Any = {"answer": run(json.loads(line))}

@@ -57,11 +57,15 @@ class Server:
         self.twin = None
 
     def run(self, programs: list[tuple[str, list[str], dict[str, str]]], seconds: float) -> list[Any]:
-        """Run programs side by side; give exit code and output of each, None for one that had to be ended."""
+        """
+        Run programs side by side until the last of them has ended, which is the one that decides.
+
+        Give exit code and output of each, None for those that had to be ended.
+        """
         assert self.twin is not None
         started = [self.twin.spawn(*program) for program in programs]
         limit = time.monotonic() + seconds
-        while any(child.poll() is None for child in started) and time.monotonic() < limit:
+        while started[-1].poll() is None and time.monotonic() < limit:
             time.sleep(POLL)
         late = [child for child in started if child.poll() is None]
         for child in late:

@@ -14,13 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Self
 
 from tests.packets.kernel import Namespace, die_with_parent, ip_batch, nftables, settle, sysctl
 from tests.packets.world import FIRST_TABLE, Host, Router, World, version_of
 
 GATEWAYS = {4: "169.254.0.1", 6: "fe80::1"}
 LEGS = {4: "169.254.1.{}", 6: "fe80::{}"}
+ALONE = {4: "32 dev eth0", 6: "128 dev eth0 nodad"}
 EVERYWHERE = {4: "0.0.0.0/0", 6: "::/0"}
 
 HOST_SETTINGS = {
@@ -58,7 +59,7 @@ class Twin:
             self.close()
             raise
 
-    def __enter__(self) -> Twin:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -150,8 +151,7 @@ class Twin:
 
     def _host_lines(self, host: Host) -> list[str]:
         lines = ["link set lo up", "link set eth0 up"]
-        for item in host.addresses:
-            lines.append(f"addr add {item}/32 dev eth0" if version_of(item) == 4 else f"addr add {item}/128 dev eth0 nodad")
+        lines += [f"addr add {item}/{ALONE[version_of(item)]}" for item in host.addresses]
         for _, other in self._inside(host.subnet_id):
             if other != host:
                 lines += [f"route replace {item} dev eth0" for item in other.addresses]
@@ -165,7 +165,7 @@ class Twin:
         vpcs = [item.vpc_id for item in self.world.routers]
         mine = vpcs.index(router.vpc_id)
         ways = {other: f"pcx{vpcs.index(other)}" for other in router.peers}
-        for other, device in ways.items():
+        for device in ways.values():
             lines.append(f"link set {device} up")
             lines.append(f"addr add {leg(4, mine)}/32 dev {device}")
             lines.append(f"addr add {leg(6, mine)}/64 dev {device} nodad")

@@ -100,10 +100,13 @@ class World:
 
     def peering(self, one: str, other: str) -> str | None:
         """Give the id of the active peering connection of two VPCs."""
-        for peering_id, raw in self.peerings.items():
-            if {raw["RequesterVpcInfo"]["VpcId"], raw["AccepterVpcInfo"]["VpcId"]} == {one, other}:
-                return peering_id
-        return None
+        ends = {one, other}
+        found = (
+            str(peering_id)
+            for peering_id, raw in self.peerings.items()
+            if {raw["RequesterVpcInfo"]["VpcId"], raw["AccepterVpcInfo"]["VpcId"]} == ends
+        )
+        return next(found, None)
 
     # Security groups
 
@@ -147,7 +150,7 @@ class World:
                     yield f"{word} {side} {{ {', '.join(found)} }}"
 
     def carriers(self, reference: Raw, holder: Raw, near: Host) -> list[str]:
-        """Give the private addresses of the interfaces that carry a group, in the VPC and in those it is peered with."""
+        """Give the private addresses of the interfaces that carry a group, in the VPC or one it is peered with."""
         if reference.get("PeeringStatus", "active") != "active":
             return []
         group_id = reference.get("GroupId")
@@ -200,9 +203,7 @@ class World:
         """Give the ACL of a subnet: the one associated, else the default one of the VPC."""
         listed = self.document.get("NetworkAcls") or ()
         own = [
-            acl
-            for acl in listed
-            if any(item.get("SubnetId") == subnet_id for item in acl.get("Associations") or ())
+            acl for acl in listed if any(item.get("SubnetId") == subnet_id for item in acl.get("Associations") or ())
         ]
         default = [acl for acl in listed if acl["IsDefault"] and acl["VpcId"] == vpc_id]
         return next(iter([*own, *default]), None)
@@ -268,7 +269,7 @@ class World:
 
     def local_blocks(self, vpc_id: str) -> list[str]:
         """Give the blocks of a VPC."""
-        vpc = next((raw for raw in self.document.get("Vpcs") or () if raw["VpcId"] == vpc_id), {})
+        vpc: Raw = next((raw for raw in self.document.get("Vpcs") or () if raw["VpcId"] == vpc_id), {})
         blocks = [vpc["CidrBlock"]] if vpc.get("CidrBlock") else []
         blocks += [item["CidrBlock"] for item in vpc.get("CidrBlockAssociationSet") or ()]
         return blocks + [item["Ipv6CidrBlock"] for item in vpc.get("Ipv6CidrBlockAssociationSet") or ()]

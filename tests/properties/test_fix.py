@@ -9,10 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from sgaudit.cli import main
 from sgaudit.errors import EmptySelectionError, UsageError
 from sgaudit.fix.plan import Plan, Strategy, from_json
 from sgaudit.fix.planner import Options, plan
@@ -359,3 +362,32 @@ def test_plans_keep_their_promises_on_thousands_of_networks(start: int) -> None:
     found = [difference for seed in range(start, start + CHUNK) for difference in differences(seed)]
 
     assert found == []
+
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/snapshot.json"))
+
+
+@pytest.mark.parametrize("more", [(), ("--tighten",)], ids=["fix", "tighten"])
+@pytest.mark.parametrize("name", NAMES)
+def test_plans_for_the_examples_can_be_carried_out(
+    name: str, more: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is made of real requests, and gives the verdicts that it says; then there is nothing left to do."""
+    monkeypatch.chdir(EXAMPLES.parent)
+    _, *arguments = json.loads((EXAMPLES / name / "expected.json").read_text(encoding="utf-8"))["command"]
+    document = json.loads((EXAMPLES / name / "snapshot.json").read_text(encoding="utf-8"))
+    place = arguments.index("--snapshot") + 1
+
+    def run(command: str, given: Raw, *options: str) -> Any:
+        rest = [*arguments[:place], "-", *arguments[place + 1 :]]
+        result = CliRunner().invoke(main, [command, *rest, *options, "-f", "json"], input=json.dumps(given))
+        assert result.exit_code in (0, 1, 4), result.stderr
+        return json.loads(result.stdout)
+
+    made = run("fix", document, *more, "--dry-run")
+    changed = apply_raw(document, made["operations"])
+    summary = run("scan", changed)["summary"]
+
+    assert {verdict: summary[verdict] for verdict in made["after"]} == made["after"]
+    assert run("fix", changed, *more, "--dry-run")["operations"] == []

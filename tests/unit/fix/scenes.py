@@ -15,7 +15,7 @@ from tests.unit.rules.scene import scan
 RUN = Options(run="20260101t000000-abcdef", created="2026-01-01T00:00:00Z")
 ABOUT = "sgaudit 20260101t000000-abcdef: --tag cluster=train"
 CLUSTER = Selection(tags=(TagFilter("cluster", ("train",)),))
-WHOLE = {"WholeVpcs": ["vpc-1", "vpc-2", "vpc-3"]}
+WHOLE: dict[str, Any] = {"WholeVpcs": ["vpc-1", "vpc-2", "vpc-3"]}
 MESH = "tcp-full-mesh"
 TAGS = {
     "sgaudit:managed": "true",
@@ -41,7 +41,7 @@ def apart(*groups: Raw, **more: Any) -> Raw:
     return snapshot(nodes, groups or [group(), group("sg-b")], **{**WHOLE, **more})
 
 
-def stranger(name: str, address: str, **more: Any) -> Raw:
+def stranger(name: str, address: str = "", **more: Any) -> Raw:
     """Give an instance that is no member."""
     return {**node(name, address, **more), "Tags": []}
 
@@ -58,7 +58,7 @@ def holder(params: Any) -> str:
     found = next(
         (params[key] for key in ("GroupId", "NetworkInterfaceId", "NetworkAclId", "VpcId") if key in params), ""
     )
-    return found["Ref"] if isinstance(found, dict) else found
+    return str(found["Ref"] if isinstance(found, dict) else found)
 
 
 def content(params: Any) -> list[list[str]]:
@@ -77,7 +77,7 @@ def content(params: Any) -> list[list[str]]:
 
 
 def span(row: Any) -> str:
-    return row["IpProtocol"] + (f" {row['FromPort']}-{row['ToPort']}" if "FromPort" in row else "")
+    return str(row["IpProtocol"]) + (f" {row['FromPort']}-{row['ToPort']}" if "FromPort" in row else "")
 
 
 def peers(row: Any) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from itertools import combinations
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,11 @@ from hypothesis import strategies as st
 from sgaudit.fix.cover import LARGEST_EXACT, Choice, blocks, cheapest, collapsed
 from sgaudit.model import Cidr, Family
 
-FAMILIES = {Family.IPV4: ipaddress.IPv4Address, Family.IPV6: ipaddress.IPv6Address}
+FAMILIES = {Family.IPV4: ipaddress.IPv4Network, Family.IPV6: ipaddress.IPv6Network}
+
+
+def python_says(networks: list[Any]) -> list[str]:
+    return [str(item) for item in ipaddress.collapse_addresses(networks)]
 
 
 @pytest.mark.parametrize("family", list(Family))
@@ -20,18 +25,20 @@ FAMILIES = {Family.IPV4: ipaddress.IPv4Address, Family.IPV6: ipaddress.IPv6Addre
 def test_blocks_are_those_that_python_finds(family: Family, offsets: set[int], base: int) -> None:
     """The blocks for some addresses are those to which the standard library collapses them."""
     addresses = [base + offset for offset in offsets]
-    expected = ipaddress.collapse_addresses(ipaddress.ip_network(FAMILIES[family](item)) for item in addresses)
 
-    assert list(map(str, expected)) == list(map(str, blocks(family, [*addresses, *addresses])))
+    assert python_says([FAMILIES[family](item) for item in addresses]) == list(
+        map(str, blocks(family, [*addresses, *addresses]))
+    )
 
 
 @given(st.lists(st.tuples(st.integers(0, 255), st.integers(22, 32)), max_size=12))
 def test_blocks_collapse_as_in_python(drawn: list[tuple[int, int]]) -> None:
     """Nested, twin and repeated blocks collapse as they do in the standard library."""
     texts = [f"10.0.{number}.0/{prefix}" for number, prefix in drawn]
-    expected = ipaddress.collapse_addresses(ipaddress.ip_network(text, strict=False) for text in texts)
 
-    assert list(map(str, expected)) == list(map(str, collapsed(Family.IPV4, map(Cidr.parse, texts))))
+    assert python_says([ipaddress.IPv4Network(text, strict=False) for text in texts]) == list(
+        map(str, collapsed(Family.IPV4, map(Cidr.parse, texts)))
+    )
 
 
 def test_the_whole_address_space_is_one_block() -> None:
@@ -72,11 +79,25 @@ def test_a_small_cover_is_the_cheapest_there_is(drawn: tuple[int, list[tuple[int
 def test_a_large_cover_is_made_greedily_and_says_so() -> None:
     """Beyond what can be tried, all items are held by a choice that does not claim to be the best."""
     size = LARGEST_EXACT + 1
-    candidates = {f"only-{item}": (1 << item, 1) for item in range(size)}
+    ring = {f"two-{item}": (1 << item | 1 << (item + 1) % size, 1) for item in range(size)}
 
-    found = cheapest((1 << size) - 1, candidates)
+    found = cheapest((1 << size) - 1, ring)
 
-    assert Choice(tuple(candidates), exact=False) == found
+    assert found is not None
+    assert not found.exact
+    assert len(found.chosen) < size
+    held = 0
+    for key in found.chosen:
+        held |= ring[key][0]
+    assert held == (1 << size) - 1
+
+
+def test_what_every_choice_has_is_chosen_without_trying() -> None:
+    """However many they are: where each item has one candidate, there is but one choice, and it is exact."""
+    size = 4 * LARGEST_EXACT
+    only = {item: (1 << item, item) for item in range(size)}
+
+    assert cheapest((1 << size) - 1, only) == Choice(tuple(only), exact=True)
 
 
 def test_greed_drops_what_later_choices_make_superfluous() -> None:

@@ -95,10 +95,19 @@ def peered(status: str = "active", **about: str) -> Raw:
         ),
     ],
     ids=[
-        "self", "peers-of-one", "cidr", "cidr-joined", "egress-where-restricted", "partly-open", "peers",
-        "peers-one-way", "cluster-group", "prefix-list", "peered",
+        "self",
+        "peers-of-one",
+        "cidr",
+        "cidr-joined",
+        "egress-where-restricted",
+        "partly-open",
+        "peers",
+        "peers-one-way",
+        "cluster-group",
+        "prefix-list",
+        "peered",
     ],
-)  # fmt: skip
+)
 def test_a_strategy_makes_just_these_operations(
     document: Raw, strategy: Strategy, expected: list[tuple[str, str, list[str]]]
 ) -> None:
@@ -152,7 +161,11 @@ def test_a_reference_across_a_peering_names_all_that_aws_asks_for(about: dict[st
     ("document", "strategy", "reason"),
     [
         (apart(), Strategy.SELF, "no security group is on all of the members concerned"),
-        (peered(Region="eu-west-1"), Strategy.PEERS, "some members carry no security group that a permission could name"),
+        (
+            peered(Region="eu-west-1"),
+            Strategy.PEERS,
+            "some members carry no security group that a permission could name",
+        ),
         (peered(), Strategy.CLUSTER_GROUP, "the members lie in 2 VPCs, and a group belongs to one"),
         (
             together(*(group(f"sg-{n}") for n in "abcde"), carried=[f"sg-{n}" for n in "abcde"]),
@@ -160,9 +173,7 @@ def test_a_reference_across_a_peering_names_all_that_aws_asks_for(about: dict[st
             "eni-a carries 5 security groups (default quota: 5)",
         ),
         (
-            snapshot(
-                [node("a", "10.0.0.5"), node("b", "10.0.0.6", RequesterManaged=True)], [group()], **WHOLE
-            ),
+            snapshot([node("a", "10.0.0.5"), node("b", "10.0.0.6", RequesterManaged=True)], [group()], **WHOLE),
             Strategy.CLUSTER_GROUP,
             "eni-b belongs to a service, or its groups could not be read",
         ),
@@ -178,7 +189,7 @@ def test_a_reference_across_a_peering_names_all_that_aws_asks_for(about: dict[st
         ),
     ],
     ids=["self", "other-region", "two-vpcs", "five-groups", "requester-managed", "quota-59+2", "no-group"],
-)  # fmt: skip
+)
 def test_a_strategy_that_cannot_be_used_says_why(document: Raw, strategy: Strategy, reason: str) -> None:
     """Asking for it is an error with the numbers, not a plan that AWS would refuse half-way."""
     with pytest.raises(UsageError) as caught:
@@ -191,8 +202,8 @@ def test_fifty_nine_and_one_is_within_the_quota() -> None:
     """The sixtieth permission is made, and the quota's use is shown."""
     made = planned(many(2, [row("tcp", 22, cidr=[f"10.9.{n}.0/24" for n in range(59)])]), strategy=Strategy.SELF)
 
-    assert [{"name": "ingress permissions of a group", "before": 59, "after": 60, "limit": 60}] == [
-        item.quota for item in made.operations
+    assert [item.quota for item in made.operations] == [
+        {"name": "ingress permissions of a group", "before": 59, "after": 60, "limit": 60}
     ]
 
 
@@ -216,9 +227,9 @@ def test_blocks_that_are_given_are_taken(blocks: list[str], expected: list[str])
     made = planned(together(), blocks=tuple(map(Cidr.parse, blocks)))
 
     assert [(ALLOW, "sg-a", expected)] == calls(made)
-    assert [
+    assert [(it.source, it.target, it.protocol, it.ports, it.pairs, it.outside) for it in made.extra] == [
         ("addresses in 10.0.0.0/16 that no known interface has", "carriers of sg-a", "tcp", "0-65535", 0, True)
-    ] == [(it.source, it.target, it.protocol, it.ports, it.pairs, it.outside) for it in made.extra]
+    ]
 
 
 def test_a_block_without_all_members_is_refused() -> None:
@@ -234,7 +245,7 @@ def test_a_block_without_all_members_is_refused() -> None:
         (True, ["tcp 29500-60999 sg-a"], [("members with sg-a", "members with sg-a", "tcp", "29501-32767", 2)]),
     ],
 )
-def test_widening_saves_permissions_and_is_declared(widen: bool, rows: list[str], extra: list[object]) -> None:  # noqa: FBT001
+def test_widening_saves_permissions_and_is_declared(widen: bool, rows: list[str], extra: list[object]) -> None:
     """Two ranges become one row only when asked to, and the ports in between are named."""
     made = planned(together(), "pytorch-gloo", widen=widen)
 
@@ -248,7 +259,7 @@ def test_the_choice_is_what_opens_least_to_others() -> None:
     made = planned(snapshot(nodes, [group()], **WHOLE))
 
     assert Strategy.CLUSTER_GROUP is made.strategy
-    assert () == made.extra
+    assert made.extra == ()
 
 
 def test_other_interfaces_of_a_member_are_no_strangers() -> None:
@@ -258,9 +269,9 @@ def test_other_interfaces_of_a_member_are_no_strangers() -> None:
     document = snapshot([first, node("b", "10.0.0.6")], [group()], **WHOLE)
     made = planned(document)
 
-    assert (Strategy.SELF, True) == (made.strategy, made.safe)
-    assert [("members with sg-a", "members with sg-a", "tcp", "all", 2, False)] == [
-        (it.source, it.target, it.protocol, it.ports, it.pairs, it.outside) for it in made.extra
+    assert (made.strategy, made.safe) == (Strategy.SELF, True)
+    assert [(it.source, it.target, it.protocol, it.ports, it.pairs, it.outside) for it in made.extra] == [
+        ("members with sg-a", "members with sg-a", "tcp", "all", 2, False)
     ]
 
 
@@ -278,3 +289,28 @@ def test_grants_that_overlap_name_each_peer_once() -> None:
         Grant("sg-a", False, "tcp", PortSet.single(0, 9), (Cidr.parse("10.0.0.0/31"),), ("finding-0",)),
         Grant("sg-a", False, "tcp", PortSet.single(5, 20), (GroupPeer("sg-c"),), ("finding-5",)),
     ) == found
+
+
+@pytest.mark.parametrize(("count", "attached"), [(6, True), (16, False)])
+def test_a_quota_of_groups_that_was_raised_is_taken_for_raised(count: int, attached: bool) -> None:
+    """Six groups on an interface tell that five are not the limit; sixteen are, whatever was asked for."""
+    names = [f"sg-{number:02}" for number in range(count)]
+    nodes = [node("a", "10.0.0.5", groups=names), node("b", "10.0.0.6", groups=["sg-b"])]
+    document = snapshot(nodes, [group("sg-b"), *(group(name) for name in names)], **WHOLE)
+
+    if attached:
+        made = planned(document, strategy=Strategy.CLUSTER_GROUP)
+        assert calls(made)[-2:] == [
+            ("ModifyNetworkInterfaceAttribute", "eni-a", [*names, "@op-1"]),
+            ("ModifyNetworkInterfaceAttribute", "eni-b", ["sg-b", "@op-1"]),
+        ]
+    else:
+        with pytest.raises(UsageError, match=r"eni-a carries 16 security groups \(highest quota: 16\)"):
+            planned(document, strategy=Strategy.CLUSTER_GROUP)
+
+
+def test_a_quota_of_permissions_that_was_raised_is_taken_for_raised() -> None:
+    """More permissions than the default allows are there already: a few more are no reason to refuse."""
+    rows = [row("tcp", 22, cidr=[f"10.9.{n}.0/24" for n in range(70)])]
+
+    assert calls(planned(many(2, rows))) == [(ALLOW, "sg-a", [f"{TCP} sg-a"])]

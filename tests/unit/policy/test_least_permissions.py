@@ -173,10 +173,13 @@ def expected(grant: Grant, needs: Requirements, policy: str) -> dict[tuple[str, 
 @pytest.mark.parametrize("name", shipped())
 def test_the_least_is_enough(name: str) -> None:
     """With exactly the permissions that a policy asks for, nothing at all is wrong."""
-    result = scan(name, least(name, needs_of(name)))
+    needs = needs_of(name)
+    result = scan(name, least(name, needs))
 
     assert result.status == "pass"
-    assert [(item.rule, item.message) for item in result.findings if item.severity is not Severity.NOTE] == []
+    # A policy for others to extend asks for nothing between members, and a scan says so.
+    nothing = [] if needs else ["need-not-judged"]
+    assert [item.rule for item in result.findings if item.severity is not Severity.NOTE] == nothing
 
 
 @pytest.mark.parametrize("name", shipped())

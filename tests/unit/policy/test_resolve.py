@@ -276,7 +276,7 @@ def test_peer_that_is_not_set() -> None:
     found = resolve([policy(STORE)], [A, B, C])
 
     reason = "the parameter store is not set (--set store=VALUE)"
-    assert (found.external, found.skipped) == ((), (Skipped("mine", "a", reason),))
+    assert (found.external, found.skipped) == ((), (Skipped("mine", "a", reason, external=True),))
     assert found.parameters == (ParameterValue("mine", "store", ParameterKind.PEER, "", given=False),)
 
 
@@ -309,11 +309,14 @@ def test_efa_with_an_address() -> None:
         (Protocol.EFA, GroupPeer("sg-1"), False, ("efa", "efa-only")),
     ]
     assert found.skipped == (
-        Skipped("fsx-lustre", "lustre", "the parameter file_system is not set (--set file_system=VALUE)"),
+        Skipped(
+            "fsx-lustre", "lustre", "the parameter file_system is not set (--set file_system=VALUE)", external=True
+        ),
         Skipped(
             "fsx-lustre",
             "lustre-efa",
             "EFA traffic is admitted by security group only, and efa-file-system is 10.0.0.0/8",
+            external=True,
         ),
     )
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sgaudit.rules import words
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sgaudit.model import Interface, SecurityGroup
+    from sgaudit.rules.context import Context
 
 OWNERS_BY_TAG = (
     ("aws:cloudformation:", "CloudFormation"),
@@ -71,3 +74,20 @@ def group_owner(group: SecurityGroup) -> str:
 def interface_owner(interface: Interface) -> str:
     """Tell which service owns an interface."""
     return "an AWS service" if interface.requester_managed else owner(interface.tags)
+
+
+def unsafe_to_widen(context: Context, group_id: str) -> str:
+    """Say why a permission added to a group is not safe, in one line; empty when it is."""
+    group = (context.snapshot.security_groups or {})[group_id]
+    reasons = []
+    if group.name == DEFAULT_GROUP:
+        reasons.append("it is the VPC's default group, which everything gets that names no other")
+    if group_owner(group):
+        reasons.append(f"{group_owner(group)} owns it and may take the change back")
+    strangers = context.strangers.get(group_id, 0)
+    if strangers:
+        verb = words.verb(strangers, "carries", "carry")
+        reasons.append(f"{words.number(strangers, 'interface')} outside the cluster {verb} it as well")
+    elif group.vpc_id not in context.snapshot.whole_vpcs:
+        reasons.append("whether interfaces outside the cluster carry it was not read")
+    return "; ".join(reasons)

@@ -1,0 +1,280 @@
+"""
+Which ids an attribute will have that is known after apply only.
+
+The configuration tells the names in an expression, not the expression. So a reference counts only where it
+can mean one thing; where the names leave a choice, what comes out is unknown, among those it could be.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sgaudit.iac.plan import config_path, steps
+from sgaudit.iac.values import UNKNOWN, Id, Ids, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sgaudit.iac.plan import Block, Plan, Resource
+
+KEYS = ("each.key", "count.index")
+HARMLESS = ("path.", "terraform.", "self.")
+MADE = {
+    ("aws_vpc", "default_security_group_id"),
+    ("aws_vpc", "default_network_acl_id"),
+    ("aws_vpc", "main_route_table_id"),
+    ("aws_vpc", "default_route_table_id"),
+    ("aws_instance", "primary_network_interface_id"),
+}
+"""Ids of things that AWS makes along with others."""
+ALIASES = {
+    ("aws_default_security_group", "id"): ("vpc_id", "default_security_group_id"),
+    ("aws_default_network_acl", "id"): ("default_network_acl_id", ""),
+    ("aws_default_route_table", "id"): ("default_route_table_id", ""),
+}
+"""Resources that adopt what AWS made: the attribute that tells it, and what of that attribute's thing it is."""
+DEEPEST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The ids behind an expression, in order; `exact` when it has just these, `bounded` when no others."""
+
+    ids: tuple[str, ...] = ()
+    exact: bool = True
+    bounded: bool = True
+
+    def __or__(self, other: Found) -> Found:
+        ids = tuple(dict.fromkeys((*self.ids, *other.ids)))
+        return Found(ids, self.exact and other.exact, self.bounded and other.bounded)
+
+
+NOTHING_KNOWN = Found((), exact=False, bounded=False)
+
+
+@dataclass(slots=True)
+class Resolver:
+    """Looks attributes up across resources and modules."""
+
+    plan: Plan
+    kinds: dict[str, str] = field(default_factory=dict)
+    """Stand-in id to the kind of thing that it stands for: the type, or type and attribute."""
+    _families: dict[tuple[str, str, str], list[Resource]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for one in self.plan.resources.values():
+            self._families.setdefault((one.module, one.type, one.name), []).append(one)
+
+    def id_of(self, resource: Resource) -> Id:
+        """Tell the id of a resource: AWS's where it has one, else a stand-in made of its address."""
+        return self.attribute(resource, "id")
+
+    def attribute(self, resource: Resource, name: str) -> Id:
+        """Tell an attribute of a resource that holds one id."""
+        return single(self._attribute(resource, name, 0))
+
+    def one(self, block: Block, name: str, *kinds: str) -> Id:
+        """Tell the one id in an attribute; empty when there is none."""
+        value = block.values.get(name)
+        if not block.is_unknown(name):
+            return value if isinstance(value, str) else ""
+        return single(self._wanted(block, name, kinds))
+
+    def many(self, block: Block, name: str, *kinds: str) -> Ids:
+        """Tell the ids in an attribute that holds a list."""
+        if not block.is_unknown(name):
+            return block.texts(name)
+        found = self._wanted(block, name, kinds, several=True)
+        value, mark = block.values.get(name), block.unknown.get(name) if isinstance(block.unknown, dict) else True
+        if isinstance(value, list) and isinstance(mark, list):
+            # What the list knows by itself is there beside the unknown rest.
+            found = Found(tuple(item for item in value if isinstance(item, str))) | found
+        if found.exact and found.ids and not (block.shared and len(found.ids) > 1):
+            return found.ids
+        return Unknown(found.ids) if found.bounded and found.ids else UNKNOWN
+
+    def _wanted(self, block: Block, name: str, kinds: tuple[str, ...], *, several: bool = False) -> Found:
+        expression = block.expressions.get(name) if isinstance(block.expressions, dict) else None
+        found = self._expression(expression, block.resource, block.resource.module, 0, several=several)
+        fitting = tuple(one for one in found.ids if one not in self.kinds or self.kinds[one] in kinds)
+        if len(fitting) < len(found.ids) and not block.shared:
+            return NOTHING_KNOWN
+        return Found(fitting, found.exact, found.bounded)
+
+    def _attribute(self, resource: Resource, name: str, depth: int) -> Found:
+        value = resource.values.get(name)
+        if isinstance(value, str) and value:
+            return self._kept(value, resource.type, name)
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return Found(tuple(value))
+        alias = ALIASES.get((resource.type, name))
+        if alias and depth < DEEPEST:
+            return self._alias(resource, *alias, depth=depth)
+        if name == "id":
+            return self._kept(resource.address, resource.type, name) if resource.managed else NOTHING_KNOWN
+        if (resource.type, name) in MADE:
+            name = "main_route_table_id" if name == "default_route_table_id" else name
+            return self._kept(f"{resource.address}.{name}", resource.type, name)
+        expression = (resource.expressions or {}).get(name)
+        if expression is None or depth >= DEEPEST:
+            return NOTHING_KNOWN
+        return self._expression(expression, resource, resource.module, depth + 1)
+
+    def _kept(self, value: str, type_: str, name: str) -> Found:
+        kind = type_ if name == "id" else f"{type_}.{name}"
+        if name == "id" or (type_, name) in MADE:
+            self.kinds.setdefault(value, kind)
+        return Found((value,))
+
+    def _alias(self, resource: Resource, attribute: str, made: str, *, depth: int) -> Found:
+        found = self._attribute(resource, attribute, depth + 1)
+        if not made or not found.exact or len(found.ids) != 1:
+            return found
+        for one in self.plan.resources.values():
+            if one.type == "aws_vpc" and found.ids[0] in (one.values.get("id"), one.address):
+                return self._attribute(one, made, depth + 1)
+        return Found((resource.address,))
+
+    def _expression(
+        self, expression: Any, resource: Resource | None, module: str, depth: int, *, several: bool = False
+    ) -> Found:
+        if not isinstance(expression, dict) or depth > DEEPEST:
+            return NOTHING_KNOWN
+        if "constant_value" in expression:
+            return _literal(expression["constant_value"])
+        references = [one for one in expression.get("references") or () if isinstance(one, str)]
+        keyed = any(one in KEYS for one in references)
+        found, seen = Found(), False
+        for reference in chains(references):
+            if reference in KEYS or reference.startswith(HARMLESS):
+                continue
+            if not several and self._settled(reference, module):
+                # A variable of the root is known: what is unknown comes from another name.
+                continue
+            seen = True
+            found |= self._reference(reference, resource, module, depth + 1, keyed=keyed)
+        return found if seen else NOTHING_KNOWN
+
+    @staticmethod
+    def _settled(reference: str, module: str) -> bool:
+        return not module and reference.startswith("var.")
+
+    def _reference(self, reference: str, resource: Resource | None, module: str, depth: int, *, keyed: bool) -> Found:
+        path = list(steps(reference))
+        match path:
+            case ["module", str(call), *rest]:
+                return self._output(call, rest, module, depth)
+            case ["var", str(name), *rest] if module:
+                return _at(self._variable(name, module, depth), rest)
+            case ["data", str(type_), str(name), *rest]:
+                return self._family(f"{module}", type_, name, rest, resource, depth, keyed=keyed, managed=False)
+            case [str(type_), str(name), *rest] if "_" in type_:
+                return self._family(module, type_, name, rest, resource, depth, keyed=keyed, managed=True)
+        return NOTHING_KNOWN
+
+    def _family(
+        self,
+        module: str,
+        type_: str,
+        name: str,
+        rest: list[str | int],
+        resource: Resource | None,
+        depth: int,
+        *,
+        keyed: bool,
+        managed: bool,
+    ) -> Found:
+        family = [one for one in self._families.get((module, type_, name), ()) if one.managed is managed]
+        if rest and (isinstance(rest[0], int) or str(rest[0]).startswith('"')):
+            index = rest[0] if isinstance(rest[0], int) else json.loads(str(rest[0]))
+            family, rest = [one for one in family if one.index == index], rest[1:]
+        elif keyed and len(family) > 1:
+            own = self._families.get((resource.module, resource.type, resource.name), []) if resource else []
+            if resource is None or {one.index for one in own} != {one.index for one in family}:
+                return self._all(family, rest, depth, exact=False)
+            family = [one for one in family if one.index == resource.index]
+        return self._all(family, rest, depth, exact=True)
+
+    def _all(self, family: Iterable[Resource], rest: list[str | int], depth: int, *, exact: bool) -> Found:
+        name = str(rest[0]) if rest else "id"
+        found = Found(exact=exact)
+        for one in sorted(family, key=lambda one: (str(type(one.index)), one.index or 0)):
+            found |= _at(self._attribute(one, name, depth), rest[1:])
+        return found
+
+    def _output(self, call: str, rest: list[str | int], module: str, depth: int) -> Found:
+        inner = f"{module}.module.{call}".lstrip(".")
+        if rest and (isinstance(rest[0], int) or str(rest[0]).startswith('"')):
+            inner, rest = f"{inner}[{rest[0]}]", rest[1:]
+        if not rest:
+            return NOTHING_KNOWN
+        outputs = self.plan.modules.get(config_path(inner), {}).get("outputs")
+        output = outputs.get(rest[0]) if isinstance(outputs, dict) else None
+        expression = output.get("expression") if isinstance(output, dict) else None
+        return _at(self._expression(expression, None, inner, depth), rest[1:])
+
+    def _variable(self, name: str, module: str, depth: int) -> Found:
+        *_, call = [step for step in steps(config_path(module))]
+        parent = parent_of(module)
+        calls = self.plan.modules.get(config_path(parent), {}).get("module_calls")
+        known = calls.get(call) if isinstance(calls, dict) else None
+        expressions = known.get("expressions") if isinstance(known, dict) else None
+        expression = expressions.get(name) if isinstance(expressions, dict) else None
+        if expression is None:
+            variables = self.plan.modules.get(config_path(module), {}).get("variables")
+            variable = variables.get(name) if isinstance(variables, dict) else None
+            return _literal(variable.get("default") if isinstance(variable, dict) else None)
+        return self._expression(expression, None, parent, depth, several=True)
+
+
+def parent_of(module: str) -> str:
+    """Give the address of the module instance around one."""
+    parts: list[str] = []
+    for step in steps(module):
+        if step == "module" or isinstance(step, int) or str(step).startswith('"'):
+            parts.append(f"[{step}]" if step != "module" else ".module")
+        else:
+            parts.append(f".{step}")
+    text = "".join(parts).lstrip(".")
+    return text.rpartition("module.")[0].rstrip(".")
+
+
+def chains(references: list[str]) -> list[str]:
+    """
+    Pick the full names out of a list in which each is followed by its own beginnings.
+
+    Terraform writes `aws_subnet.a[0].id`, `aws_subnet.a[0]`, `aws_subnet.a` for one of them.
+    """
+    found: list[str] = []
+    last = ""
+    for reference in references:
+        if not (last and len(reference) < len(last) and last.startswith((f"{reference}.", f"{reference}["))):
+            found.append(reference)
+        last = reference
+    return list(dict.fromkeys(found))
+
+
+def single(found: Found) -> Id:
+    """Take the one id there must be."""
+    if found.exact and len(found.ids) == 1:
+        return found.ids[0]
+    return Unknown(found.ids) if found.bounded and found.ids else UNKNOWN
+
+
+def _literal(value: Any) -> Found:
+    if isinstance(value, str):
+        return Found((value,))
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return Found(tuple(value))
+    return Found() if value is None else NOTHING_KNOWN
+
+
+def _at(found: Found, rest: list[str | int]) -> Found:
+    """Follow an index into a list."""
+    if not rest:
+        return found
+    if len(rest) == 1 and isinstance(rest[0], int) and found.exact and rest[0] < len(found.ids):
+        return Found((found.ids[rest[0]],))
+    return Found(found.ids, exact=False, bounded=found.bounded)

@@ -1,0 +1,181 @@
+"""The cluster in one picture: subnets, the groups in them, and who reaches whom, as shapes to draw."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sgaudit.reach.verdict import Verdict, count_pairs
+from sgaudit.report.terminal import clip
+from sgaudit.rules import words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sgaudit.reach.verdict import Verdicts
+    from sgaudit.report.html.data import Kind
+    from sgaudit.rules.audit import Audit
+
+MOST_BOXES = 12
+WIDTH, BOX, GAP, HEAD, PAD = 760, 46, 8, 26, 10
+COLUMN = 280
+LETTERS = 40
+WORST = (Verdict.BLOCKED, Verdict.PARTIAL, Verdict.UNKNOWN, Verdict.OPEN)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Members that are shown as one box."""
+
+    frame: str
+    """What holds it: a subnet, or a VPC."""
+    label: str
+    nodes: int
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What holds from one part to another."""
+
+    source: int
+    target: int
+    counts: Mapping[Verdict, int]
+
+    @property
+    def worst(self) -> Verdict:
+        """The gravest verdict of its pairs."""
+        return next(verdict for verdict in WORST if self.counts.get(verdict))
+
+    @property
+    def mixed(self) -> bool:
+        """Whether its pairs differ."""
+        return sum(1 for count in self.counts.values() if count) > 1
+
+    @property
+    def text(self) -> str:
+        """Say it."""
+        return ", ".join(f"{self.counts[verdict]:,} {verdict}" for verdict in WORST if self.counts.get(verdict))
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle with its texts; a frame has no second line."""
+
+    y: int
+    height: int
+    label: str
+    detail: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A link as a curve."""
+
+    path: str
+    verdict: Verdict
+    mixed: bool
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Everything to draw: the boxes stand on the left as sources and on the right as targets."""
+
+    height: int
+    frames: tuple[Box, ...]
+    boxes: tuple[Box, ...]
+    lines: tuple[Line, ...]
+    what: str
+    """What a box stands for."""
+    parts: tuple[Part, ...]
+    links: tuple[Link, ...]
+
+
+def picture(audit: Audit, kinds: Sequence[Kind]) -> Picture:
+    """Draw the finest picture that people can still read."""
+    what, parts = _parts(audit, kinds)
+    links = _links(audit.context.overall, parts)
+    frames: list[Box] = []
+    boxes: list[Box] = []
+    y = 0
+    by_frame: dict[str, list[Part]] = defaultdict(list)
+    for part in parts:
+        by_frame[part.frame].append(part)
+    for frame, inside in by_frame.items():
+        top, y = y, y + HEAD
+        for part in inside:
+            boxes.append(
+                Box(y, BOX, clip(part.label, LETTERS, "…"), words.number(part.members, "member"), part.label)
+            )
+            y += BOX + GAP
+        frames.append(Box(top, y - top + PAD - GAP, clip(frame, LETTERS, "…"), "", frame))
+        y += PAD + GAP
+    drawn = sorted(links, key=lambda link: -WORST.index(link.worst))
+    return Picture(
+        y,
+        tuple(frames),
+        tuple(boxes),
+        tuple(_line(link, parts, boxes) for link in drawn),
+        what,
+        tuple(parts),
+        links,
+    )
+
+
+def _parts(audit: Audit, kinds: Sequence[Kind]) -> tuple[str, list[Part]]:
+    """Choose what a box stands for: subnet and groups, else a subnet, else groups, else a VPC."""
+    snapshot, matrix = audit.snapshot, audit.context.matrix
+
+    def zone(kind: Kind) -> str:
+        subnet = (snapshot.subnets or {}).get(kind.subnet_id)
+        where = f", {subnet.availability_zone}" if subnet and subnet.availability_zone else ""
+        return words.subnet_label(snapshot, kind.subnet_id) + where
+
+    def groups(kind: Kind) -> str:
+        return words.groups_label(snapshot, kind.groups)
+
+    def vpc(kind: Kind) -> str:
+        known = (snapshot.vpcs or {}).get(kind.vpc_id)
+        return words.named(known.tags.get("Name", "") if known else "", kind.vpc_id or "an unknown VPC")
+
+    ways = (
+        ("members of one subnet with the same groups", zone, groups),
+        ("the members of one subnet", vpc, zone),
+        ("members with the same groups", vpc, groups),
+        ("the members of one VPC", lambda _: "all members", vpc),
+    )
+    for what, frame, label in ways:
+        found: dict[tuple[str, str], int] = defaultdict(int)
+        for kind in kinds:
+            found[frame(kind), label(kind)] |= kind.nodes
+        if len(found) <= MOST_BOXES:
+            break
+    else:
+        found = {("all members", "all members"): matrix.node_set.everyone}
+    parts = [Part(*key, nodes, words.count_members(matrix, nodes)) for key, nodes in sorted(found.items())]
+    return what, parts
+
+
+def _links(verdicts: Verdicts, parts: Sequence[Part]) -> tuple[Link, ...]:
+    counts: dict[tuple[int, int], dict[Verdict, int]] = defaultdict(dict)
+    for row in verdicts.rows:
+        for source, one in enumerate(parts):
+            sources = one.nodes & row.sources
+            for target, other in enumerate(parts) if sources else ():
+                for verdict in Verdict:
+                    found = count_pairs(verdicts.nodes, sources, other.nodes & row.of(verdict))
+                    if found:
+                        counts[source, target][verdict] = counts[source, target].get(verdict, 0) + found
+    return tuple(Link(*key, found) for key, found in sorted(counts.items()))
+
+
+def _line(link: Link, parts: Sequence[Part], boxes: Sequence[Box]) -> Line:
+    here, there = (boxes[place].y + BOX // 2 for place in (link.source, link.target))
+    left, right = PAD + COLUMN, WIDTH - PAD - COLUMN
+    bend = (right - left) // 2
+    path = f"M{left} {here}C{left + bend} {here} {right - bend} {there} {right} {there}"
+    title = f"{parts[link.source].label} to {parts[link.target].label}: {link.text}"
+    return Line(path, link.worst, link.mixed, title)
