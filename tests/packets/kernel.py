@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import os
+import shutil
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -18,6 +19,7 @@ NEW_NAMES = 0x04000000
 BIND, RECURSIVE, PRIVATE = 0x1000, 0x4000, 0x40000
 DIE_WITH_PARENT = 1
 SIGKILL = 9
+IP = shutil.which("ip", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") or "ip"
 HERE = "/proc/thread-self/ns/net"
 
 
@@ -94,7 +96,7 @@ def sysctl(name: str, value: object) -> None:
 def ip_batch(lines: list[str], *options: str) -> None:
     """Run lines of iproute2 in the namespace that this thread is in."""
     text = "".join(f"{line}\n" for line in lines)
-    done = subprocess.run(["ip", *options, "-batch", "-"], input=text, text=True, capture_output=True, check=False)
+    done = subprocess.run([IP, *options, "-batch", "-"], input=text, text=True, capture_output=True, check=False)
     if done.returncode:
         raise RuntimeError(f"ip: {done.stderr}\n{text}")
 

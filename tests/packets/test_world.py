@@ -40,7 +40,7 @@ from tests.packets.world import World
 QUIET = 0.5
 TWIN = (kernel, probes, twin, world)
 MADE_FROM = {"__future__", "collections", "contextlib", "ctypes", "dataclasses", "functools", "ipaddress", "itertools"}
-MADE_FROM |= {"os", "pathlib", "select", "socket", "struct", "subprocess", "tests", "time", "typing"}
+MADE_FROM |= {"os", "pathlib", "select", "shutil", "signal", "socket", "struct", "subprocess", "tempfile", "tests", "time", "typing"}
 
 
 def imported(path: str) -> set[str]:
@@ -299,14 +299,14 @@ def test_filters_are_written_out() -> None:
 
 def devices() -> set[str]:
     """List this machine's own network devices."""
-    listed = subprocess.run(["ip", "-json", "link"], check=True, capture_output=True, text=True).stdout
+    listed = subprocess.run([kernel.IP, "-json", "link"], check=True, capture_output=True, text=True).stdout
     return {item["ifname"] for item in json.loads(listed)}
 
 
 @pytest.mark.usefixtures("lab")
 def test_nothing_is_left_behind() -> None:
     """A test that dies with its twin leaves no device, no namespace by name and no process behind."""
-    before = devices(), subprocess.run(["ip", "netns"], check=True, capture_output=True).stdout
+    before = devices(), subprocess.run([kernel.IP, "netns"], check=True, capture_output=True).stdout
     program = (
         "import os, json, sys\n"
         "from tests.packets.lab import Lab\n"
@@ -326,7 +326,7 @@ def test_nothing_is_left_behind() -> None:
     )
 
     assert (done.returncode, done.stderr) == (9, "")
-    assert (devices(), subprocess.run(["ip", "netns"], check=True, capture_output=True).stdout) == before
+    assert (devices(), subprocess.run([kernel.IP, "netns"], check=True, capture_output=True).stdout) == before
     assert gone(int(done.stdout))
 
 
