@@ -18,6 +18,11 @@ SELECTION = ("--tag", "cluster=train")
 STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Can every node reach every other one as PyTorch's Gloo needs it? If not, what stops it?", ("scan", *SELECTION)),
     ("Which ports are open from whom to whom?", ("matrix", *SELECTION, "--protocol", "tcp")),
+    (
+        "Why can train-0 not reach train-4, although the port is open?",
+        ("explain", "train-0", "train-4", "--port", "29500", *SELECTION),
+    ),
+    ("What is the least change that cures it, and what else would it open?", ("fix", "--dry-run", *SELECTION)),
 )
 """What is said, and the command that is run after it."""
 

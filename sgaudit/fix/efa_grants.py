@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sgaudit.fix.grants import NEW_GROUP, Grant, Proposal, Refusal, merged, not_attachable
-from sgaudit.rules.ownership import DEFAULT_GROUP, group_owner
 from sgaudit.fix.plan import Strategy
 from sgaudit.model import GroupPeer
 from sgaudit.ports import ALL
 from sgaudit.reach.efa import INTERFACE_TYPES, admitted_groups
 from sgaudit.rules import efa_group_closed
+from sgaudit.rules.ownership import DEFAULT_GROUP, group_owner
 
 if TYPE_CHECKING:
     from sgaudit.fix.population import Population

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sgaudit.reach.causes import Doubt, Layer
+from sgaudit.reach.causes import Layer
 from sgaudit.reach.verdict import count_pairs
 from sgaudit.rules import acl_blocks_path, acl_blocks_return, acl_paths, group_paths, mesh_path_blocked, partial_ports
 
@@ -53,20 +53,12 @@ class AclGap:
     finding: str
 
 
-def group_gaps(context: Context, *, doubtful: bool = False) -> Iterator[GroupGap]:
-    """
-    Go through what security groups surely stop, by the groups of both ends.
-
-    Args:
-        context: what was worked out.
-        doubtful: give also what a group lets pass only by a permission whose peer was not read.
-    """
+def group_gaps(context: Context) -> Iterator[GroupGap]:
+    """Go through what security groups surely stop, by the groups of both ends."""
     by_groups = context.matrix.node_set.by_group_set
     for stop in context.stops:
         cause = stop.cause
-        if cause.layer not in (Layer.EGRESS, Layer.INGRESS) or cause.lost_reference:
-            continue
-        if not cause.certain and not (doubtful and cause.doubt is Doubt.UNREAD):
+        if cause.layer not in (Layer.EGRESS, Layer.INGRESS) or not cause.certain or cause.lost_reference:
             continue
         egress = cause.layer is Layer.EGRESS
         rule = partial_ports.RULE.id if cause.partly else mesh_path_blocked.RULE.id

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sgaudit.fix import cover
-from sgaudit.rules.ownership import DEFAULT_GROUP, group_owner
 from sgaudit.fix.plan import Strategy
 from sgaudit.fix.population import Population
 from sgaudit.model import Cidr, Family, GroupPeer, PrefixListPeer
 from sgaudit.ports import PortSet
+from sgaudit.rules.ownership import DEFAULT_GROUP, group_owner
 from sgaudit.rules.quota_nearly_used import GROUPS as GROUPS_ON_AN_INTERFACE
 from sgaudit.rules.quota_nearly_used import PERMISSIONS, count
 

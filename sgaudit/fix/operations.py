@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from sgaudit.fix import requests
 from sgaudit.fix.grants import NEW_GROUP, NEW_LIST, Grant, Proposal
-from sgaudit.rules.ownership import DEFAULT_GROUP, group_owner, interface_owner, owner
 from sgaudit.fix.plan import Call, Operation, Safety
 from sgaudit.model import Cidr, Family, GroupPeer, Permission, PrefixListPeer
 from sgaudit.ports import ALL
 from sgaudit.rules import words
+from sgaudit.rules.ownership import DEFAULT_GROUP, group_owner, interface_owner, owner
 from sgaudit.rules.quota_nearly_used import ENTRIES, PERMISSIONS, count
 from sgaudit.rules.quota_nearly_used import GROUPS as GROUPS_ON_AN_INTERFACE
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import sgaudit
 from sgaudit.errors import UsageError
 from sgaudit.fix import efa_grants, openings
-from sgaudit.fix.gaps import GroupGap, group_gaps
 from sgaudit.fix.grants import Desk, Grant, Proposal, Refusal, merged
+from sgaudit.fix.losses import losses
 from sgaudit.fix.operations import Writer
 from sgaudit.fix.plan import Plan, Strategy, Unfixable
 from sgaudit.fix.planner import PREFERENCE, Options, matrix_after, new_run, preconditions, touched
@@ -25,8 +25,7 @@ from sgaudit.fix.population import Population
 from sgaudit.fix.simulate import simulate
 from sgaudit.model import ALL_PROTOCOLS, GroupPeer, Permission, PrefixListPeer
 from sgaudit.policy.model import Protocol
-from sgaudit.ports import ALL, PortSet
-from sgaudit.reach.filters import EVERY_OTHER_PROTOCOL
+from sgaudit.ports import PortSet
 from sgaudit.reach.verdict import Verdict, member_counts
 from sgaudit.rules import admin_port_open, open_beyond_cluster, open_to_world, self_and_world, words
 from sgaudit.rules.context import Context
@@ -177,7 +176,7 @@ class _Tightener:
     def attempt(self, flags: Sequence[Flag]) -> _Change | str:
         """Work out how to do without some permissions, or say why that can't be done."""
         bare = self._after(_without(self.context.snapshot, flags))
-        gaps = tuple(_introduced(self.context, bare, flags))
+        gaps = tuple(losses(self.context, bare, {flag.group_id: flag.findings[0] for flag in flags}))
         population = Population(self.context)
         desk = Desk(bare, population, gaps, self.options.blocks, self.options.widen, self.context.snapshot)
         efa: Proposal | None = None
@@ -210,7 +209,7 @@ class _Tightener:
     ) -> _Change | None:
         """Write the operations and prove them; None when they don't keep open what is required, or flag anew."""
         if wanted is not None:
-            grants = tuple(_new(self.context.snapshot, merged(wanted.grants)))
+            grants = tuple(_new(_without(self.context.snapshot, flags), merged(wanted.grants)))
             if any(_same(flag, grant) for flag in flags for grant in grants):
                 return None
             wanted = replace(wanted, grants=grants)
@@ -246,44 +245,6 @@ def _without(snapshot: Snapshot, flags: Iterable[Flag]) -> Snapshot:
         group = groups[flag.group_id]
         groups[flag.group_id] = replace(group, ingress=tuple(row for row in group.ingress if row != flag.permission))
     return replace(snapshot, security_groups=groups)
-
-
-def _introduced(before: Context, bare: Context, flags: Sequence[Flag]) -> Iterator[GroupGap]:
-    """Go through what is missing without some permissions and was not with them."""
-    names = {flag.group_id: flag.findings[0] for flag in flags}
-    for gap in group_gaps(bare, doubtful=True):
-        touches = next((names[group] for group in gap.groups if group in names), "")
-        if gap.egress or not touches:
-            continue
-        of_all = gap.protocol == "all"
-        yield from (_again_of_all(before, bare, gap, touches) if of_all else _again(before, gap, touches))
-
-
-def _again_of_all(before: Context, bare: Context, gap: GroupGap, finding: str) -> Iterator[GroupGap]:
-    """Keep what was no gap, be it less than the all traffic that is needed."""
-    passed = gap.peer_nodes
-    for protocol, ports in before.matrix.traffic("all", ALL):
-        passed &= before.matrix.sure.groups.steps(gap.groups, protocol, egress=False).every(ports, passed)
-    if passed:
-        yield replace(gap, peer_nodes=passed, finding=finding)
-    for protocol, ports in before.matrix.traffic("all", ALL):
-        if protocol == EVERY_OTHER_PROTOCOL:
-            continue
-        steps = bare.matrix.sure.groups.steps(gap.groups, protocol, egress=False)
-        for missing, nodes in steps.missing(ports, gap.peer_nodes & ~passed).items():
-            yield from _again(before, replace(gap, protocol=protocol, missing=missing, peer_nodes=nodes), finding)
-
-
-def _again(before: Context, gap: GroupGap, finding: str) -> Iterator[GroupGap]:
-    """Keep of a gap what was no gap before."""
-    passed = gap.peer_nodes
-    steps = before.matrix.sure.groups.steps(gap.groups, gap.protocol, egress=False)
-    for missing, nodes in steps.missing(gap.missing, gap.peer_nodes).items():
-        passed &= ~nodes
-        if gap.missing - missing:
-            yield replace(gap, peer_nodes=nodes, missing=gap.missing - missing, finding=finding)
-    if passed:
-        yield replace(gap, peer_nodes=passed, finding=finding)
 
 
 def _guests(before: Context, bare: Context, flags: Sequence[Flag]) -> Iterator[Grant]:

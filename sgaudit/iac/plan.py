@@ -80,7 +80,7 @@ class Block:
         value = self.get(name)
         return value if isinstance(value, str) else ""
 
-    def number(self, name: str) -> int | None | Unknown:
+    def number(self, name: str) -> int | Unknown | None:
         """Give a whole number, which some attributes hold as text."""
         value = self.get(name)
         if isinstance(value, str) and re.fullmatch(r"-?\d{1,9}", value):
@@ -160,7 +160,7 @@ def merge(expressions: Any) -> Any:
 class _Everywhere(dict[str, Any]):
     """Stands for every attribute of a block whose configuration is written as one expression."""
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, _key: str, _default: Any = None) -> Any:
         return {"references": self["references"]}
 
 
@@ -284,9 +284,7 @@ def _changes(content: Raw) -> dict[str, Raw]:
     return found
 
 
-def _collect(
-    plan: Plan, module: Raw, address: str, changes: Mapping[str, Raw], *, data_only: bool = False
-) -> None:
+def _collect(plan: Plan, module: Raw, address: str, changes: Mapping[str, Raw], *, data_only: bool = False) -> None:
     expressions = _expressions(plan.modules.get(config_path(address), {}))
     for item in _objects(module, "resources"):
         managed = item.get("mode") != "data"

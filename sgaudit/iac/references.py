@@ -8,15 +8,13 @@ can mean one thing; where the names leave a choice, what comes out is unknown, a
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sgaudit.iac.plan import config_path, steps
 from sgaudit.iac.values import UNKNOWN, Id, Ids, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from sgaudit.iac.plan import Block, Plan, Resource
 
 KEYS = ("each.key", "count.index")
@@ -35,20 +33,35 @@ ALIASES = {
     ("aws_default_route_table", "id"): ("default_route_table_id", ""),
 }
 """Resources that adopt what AWS made: the attribute that tells it, and what of that attribute's thing it is."""
+KINDS_OF_VPC = ("aws_vpc",)
+KINDS_OF_SUBNET = ("aws_subnet",)
+KINDS_OF_GROUP = ("aws_security_group", "aws_vpc.default_security_group_id", "aws_default_security_group")
+KINDS_OF_ACL = ("aws_network_acl", "aws_vpc.default_network_acl_id", "aws_default_network_acl")
+KINDS_OF_TABLE = (
+    "aws_route_table",
+    "aws_vpc.main_route_table_id",
+    "aws_vpc.default_route_table_id",
+    "aws_default_route_table",
+)
+KINDS_OF_LIST = ("aws_ec2_managed_prefix_list",)
+KINDS_OF_INTERFACE = ("aws_network_interface", "aws_instance.primary_network_interface_id")
 DEEPEST = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The ids behind an expression, in order; `exact` when it has just these, `bounded` when no others."""
+    """The ids behind an expression; `exact` when it has just these, `bounded` when no others."""
 
     ids: tuple[str, ...] = ()
     exact: bool = True
     bounded: bool = True
+    ordered: bool = False
+    """Whether they are those of one resource with `count`, in its order: an index into the list means something."""
 
     def __or__(self, other: Found) -> Found:
         ids = tuple(dict.fromkeys((*self.ids, *other.ids)))
-        return Found(ids, self.exact and other.exact, self.bounded and other.bounded)
+        ordered = not (self.ids and other.ids) and (self.ordered or other.ordered)
+        return Found(ids, self.exact and other.exact, self.bounded and other.bounded, ordered)
 
 
 NOTHING_KNOWN = Found((), exact=False, bounded=False)
@@ -109,6 +122,10 @@ class Resolver:
             return self._kept(value, resource.type, name)
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return Found(tuple(value))
+        return self._to_come(resource, name, depth)
+
+    def _to_come(self, resource: Resource, name: str, depth: int) -> Found:
+        """Stand in for an attribute that has no value yet, or follow what it is made of."""
         alias = ALIASES.get((resource.type, name))
         if alias and depth < DEEPEST:
             return self._alias(resource, *alias, depth=depth)
@@ -197,12 +214,13 @@ class Resolver:
             family = [one for one in family if one.index == resource.index]
         return self._all(family, rest, depth, exact=True)
 
-    def _all(self, family: Iterable[Resource], rest: list[str | int], depth: int, *, exact: bool) -> Found:
+    def _all(self, family: list[Resource], rest: list[str | int], depth: int, *, exact: bool) -> Found:
         name = str(rest[0]) if rest else "id"
         found = Found(exact=exact)
         for one in sorted(family, key=lambda one: (str(type(one.index)), one.index or 0)):
             found |= _at(self._attribute(one, name, depth), rest[1:])
-        return found
+        counted = exact and len(found.ids) == len(family) and all(isinstance(one.index, int) for one in family)
+        return replace(found, ordered=counted)
 
     def _output(self, call: str, rest: list[str | int], module: str, depth: int) -> Found:
         inner = f"{module}.module.{call}".lstrip(".")
@@ -216,7 +234,7 @@ class Resolver:
         return _at(self._expression(expression, None, inner, depth), rest[1:])
 
     def _variable(self, name: str, module: str, depth: int) -> Found:
-        *_, call = [step for step in steps(config_path(module))]
+        *_, call = steps(config_path(module))
         parent = parent_of(module)
         calls = self.plan.modules.get(config_path(parent), {}).get("module_calls")
         known = calls.get(call) if isinstance(calls, dict) else None
@@ -275,6 +293,7 @@ def _at(found: Found, rest: list[str | int]) -> Found:
     """Follow an index into a list."""
     if not rest:
         return found
-    if len(rest) == 1 and isinstance(rest[0], int) and found.exact and rest[0] < len(found.ids):
-        return Found((found.ids[rest[0]],))
+    index = rest[0]
+    if len(rest) == 1 and isinstance(index, int) and found.exact and found.ordered and index < len(found.ids):
+        return Found((found.ids[index],))
     return Found(found.ids, exact=False, bounded=found.bounded)

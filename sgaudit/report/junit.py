@@ -61,7 +61,6 @@ def render(told: Told) -> Iterator[str]:
 def _coverage(told: Told) -> Iterator[Case]:
     audit = told.audit
     text = verdict_line(audit, Style())
-    # Needs that are in doubt are errors of their own; this one is for the reading.
     for operation, code in sorted(audit.snapshot.denied.items()):
         yield Case("coverage", operation, ERROR, f"not read: {code}", f"allow ec2:{operation}")
     if not audit.snapshot.denied:
@@ -71,9 +70,9 @@ def _coverage(told: Told) -> Iterator[Case]:
 def _need(told: Told, need: Mapping[str, Any]) -> Case:
     name = f"{need['need']} {need['protocol']} {need['ports']}".strip()
     text = f"{need['satisfied']} of {need['pairs']} open, {need['unknown']} unknown"
-    if need["unknown"]:
+    if need["unknown"] and told.audit.incomplete:
         return Case(f"requirements.{need['policy']}", name, ERROR, text)
-    if not need["unsatisfied"]:
+    if need["satisfied"] == need["pairs"]:
         return Case(f"requirements.{need['policy']}", name, text=text)
     accepted = told.audit.exit_code(told.fail_on) == EXIT_CLEAN
     outcome = SKIPPED if accepted else FAILURE

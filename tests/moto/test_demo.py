@@ -163,15 +163,19 @@ def test_commands_are_printed_before_their_output() -> None:
     """Each command stands after a dollar sign, as a user would type it, right before its output."""
     recorder = Recorder(1, 0)
     assert demo(recorder.run, recorder.lines.append) == 0
-    assert [URL.sub("URL", " ".join(command)) for command in recorder.commands] == [
+    commands = [
         "scan --tag cluster=train --endpoint-url URL",
         "matrix --tag cluster=train --protocol tcp --endpoint-url URL",
+        "explain train-0 train-4 --port 29500 --tag cluster=train --endpoint-url URL",
+        "fix --dry-run --tag cluster=train --endpoint-url URL",
     ]
+    assert [URL.sub("URL", " ".join(command)) for command in recorder.commands] == commands
     assert recorder.text == (
         "An AWS of its own at URL, in this process; nothing leaves the machine.\n"
         "In it: eight training nodes in two subnets. The job hangs in init_process_group.\n"
-        f"\n{STEPS[0][0]}\n$ sgaudit scan --tag cluster=train --endpoint-url URL\n(output)\n"
-        f"\n{STEPS[1][0]}\n$ sgaudit matrix --tag cluster=train --protocol tcp --endpoint-url URL\n(output)"
+        + "\n".join(
+            f"\n{said}\n$ sgaudit {command}\n(output)" for (said, _), command in zip(STEPS, commands, strict=True)
+        )
     )
 
 
@@ -197,7 +201,7 @@ def test_settings_of_the_user_are_left_out_and_come_back(monkeypatch: pytest.Mon
     assert [
         {name: value for name, value in environment.items() if name.startswith(("AWS_", "SGAUDIT_"))}
         for environment in recorder.environments
-    ] == [{name: value for name, value in OURS_ALONE.items() if name.startswith("AWS_")}] * len(STEPS)
+    ] == [{name: value for name, value in OURS_ALONE.items() if name.startswith(("AWS_", "SGAUDIT_"))}] * len(STEPS)
     assert dict(os.environ) == before
 
 

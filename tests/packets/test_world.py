@@ -40,7 +40,20 @@ from tests.packets.world import World
 QUIET = 0.5
 TWIN = (kernel, probes, twin, world)
 MADE_FROM = {"__future__", "collections", "contextlib", "ctypes", "dataclasses", "functools", "ipaddress", "itertools"}
-MADE_FROM |= {"os", "pathlib", "select", "shutil", "signal", "socket", "struct", "subprocess", "tempfile", "tests", "time", "typing"}
+MADE_FROM |= {
+    "os",
+    "pathlib",
+    "select",
+    "shutil",
+    "signal",
+    "socket",
+    "struct",
+    "subprocess",
+    "tempfile",
+    "tests",
+    "time",
+    "typing",
+}
 
 
 def imported(path: str) -> set[str]:

@@ -222,8 +222,11 @@ class Trial:
 
     def left_over(self) -> Iterator[Difference]:
         """Whatever a change of groups and ACLs can open is open, unless the plan says that it can't be done."""
-        rules = {item.rule for item in self.plan.unfixable}
-        groups_given_up, acls_given_up = bool(rules & GROUP_RULES), bool(rules & ACL_RULES)
+        groups_given_up = any(it.rule in GROUP_RULES and "self: " in it.reason for it in self.plan.unfixable)
+        acls_given_up = any(
+            it.rule in ACL_RULES and ("no number is free" in it.reason or " entries (the " in it.reason)
+            for it in self.plan.unfixable
+        )
         if groups_given_up and self.plan.strategy is not Strategy.NONE:
             # A cause of which only a part is sure stays on the list; the sure part is held to all the same.
             groups_given_up = False
@@ -253,6 +256,19 @@ class Trial:
             yield "second plan", [operation.reason for operation in rest.operations]
         if self.plan.strategy is Strategy.CIDR:
             yield from self.strange_addresses()
+        yield from self.wider_than_needed()
+
+    def wider_than_needed(self) -> Iterator[Difference]:
+        """Permissions are for ports that some requirement names, and for no other one."""
+        needed: dict[str, PortSet] = defaultdict(PortSet)
+        for item in self.judged.context.requirements.between:
+            needed[str(item.protocol)] |= item.ports
+        for operation in self.document["operations"]:
+            for row in operation["params"].get("IpPermissions", ()) if operation["api"].startswith("Auth") else ():
+                name = "all" if row["IpProtocol"] == "-1" else row["IpProtocol"]
+                ports = PortSet.single(row["FromPort"], row["ToPort"]) if name in ("tcp", "udp") else PortSet()
+                if name not in needed or not ports <= needed[name]:
+                    yield "wider than needed", row
 
     def strange_addresses(self) -> Iterator[Difference]:
         network = self.before.network

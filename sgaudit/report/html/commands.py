@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from sgaudit.fix.emit import shell
@@ -32,7 +33,8 @@ def _lines(plan: Plan, wanted: set[str]) -> Iterator[str]:
     for item in plan.operations:
         if item.id in wanted:
             name, body = shell.command(item.call.api), shell.word(item.call.params, variables)
-            call = f"aws ec2 {name} --cli-input-json {body}"
+            region = f" --region {shlex.quote(plan.region)}" if plan.region else ""
+            call = f"aws ec2 {name}{region} --cli-input-json {body}"
             created = item.call.api.startswith("Create") and item.id in _referred(plan)
             yield f'{variables[item.id]}="$({call} --query {_ID[item.call.api]} --output text)"' if created else call
 

@@ -20,6 +20,7 @@ from sgaudit.policy.model import Protocol
 from sgaudit.reach.nodes import bits_of, indexes_of
 from sgaudit.reach.verdict import Verdict, member_counts
 from sgaudit.report.html.paths import Paths
+from sgaudit.report.html.picture import group_names
 from sgaudit.report.terminal import Style
 from sgaudit.rules import words
 
@@ -139,7 +140,7 @@ class Page:
                 "zone": subnet.availability_zone if subnet else "",
                 "vpc": kind.vpc_id,
                 "groups": words.groups_label(snapshot, kind.groups),
-                "names": _names(self.audit.context, kind),
+                "names": group_names(snapshot, kind.groups),
             }
 
     def _views(self, planes: Planes) -> Iterator[dict[str, Any]]:
@@ -179,14 +180,6 @@ class Page:
             "unknown": planes.add([row.unknown for row in rows]),
             "counts": {str(verdict): counts[verdict] for verdict in Verdict},
         }
-
-
-def _names(context: Context, kind: Kind) -> str:
-    """Name the groups of a kind by as little as people need."""
-    known = context.snapshot.security_groups or {}
-    if not kind.groups:
-        return words.groups_label(context.snapshot, kind.groups)
-    return " + ".join(known[group].name if group in known else group for group in kind.groups)
 
 
 def _packed(data: bytes) -> str:

@@ -11,11 +11,15 @@ from sgaudit.report.terminal import clip
 from sgaudit.rules import words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from sgaudit.model import Snapshot
+    from sgaudit.reach.nodes import GroupSet
     from sgaudit.reach.verdict import Verdicts
     from sgaudit.report.html.data import Kind
     from sgaudit.rules.audit import Audit
+
+    Namer = Callable[[Kind], tuple[str, str]]
 
 MOST_BOXES = 12
 WIDTH, BOX, GAP, HEAD, PAD = 760, 46, 8, 26, 10
@@ -31,6 +35,9 @@ class Part:
     frame: str
     """What holds it: a subnet, or a VPC."""
     label: str
+    short_frame: str
+    short: str
+    """The same without ids where there are names."""
     nodes: int
     members: int
 
@@ -108,10 +115,10 @@ def picture(audit: Audit, kinds: Sequence[Kind]) -> Picture:
         top, y = y, y + HEAD
         for part in inside:
             boxes.append(
-                Box(y, BOX, clip(part.label, LETTERS, "…"), words.number(part.members, "member"), part.label)
+                Box(y, BOX, clip(part.short, LETTERS, "…"), words.number(part.members, "member"), part.label)
             )
             y += BOX + GAP
-        frames.append(Box(top, y - top + PAD - GAP, clip(frame, LETTERS, "…"), "", frame))
+        frames.append(Box(top, y - top + PAD - GAP, clip(inside[0].short_frame, LETTERS, "…"), "", frame))
         y += PAD + GAP
     drawn = sorted(links, key=lambda link: -WORST.index(link.worst))
     return Picture(
@@ -129,34 +136,46 @@ def _parts(audit: Audit, kinds: Sequence[Kind]) -> tuple[str, list[Part]]:
     """Choose what a box stands for: subnet and groups, else a subnet, else groups, else a VPC."""
     snapshot, matrix = audit.snapshot, audit.context.matrix
 
-    def zone(kind: Kind) -> str:
-        subnet = (snapshot.subnets or {}).get(kind.subnet_id)
-        where = f", {subnet.availability_zone}" if subnet and subnet.availability_zone else ""
-        return words.subnet_label(snapshot, kind.subnet_id) + where
+    def subnet(kind: Kind) -> tuple[str, str]:
+        known = (snapshot.subnets or {}).get(kind.subnet_id)
+        where = f", {known.availability_zone}" if known and known.availability_zone else ""
+        name = known.tags.get("Name", "") if known else ""
+        label = words.subnet_label(snapshot, kind.subnet_id)
+        return label + where, (name or label) + where
 
-    def groups(kind: Kind) -> str:
-        return words.groups_label(snapshot, kind.groups)
+    def groups(kind: Kind) -> tuple[str, str]:
+        return words.groups_label(snapshot, kind.groups), group_names(snapshot, kind.groups)
 
-    def vpc(kind: Kind) -> str:
+    def vpc(kind: Kind) -> tuple[str, str]:
         known = (snapshot.vpcs or {}).get(kind.vpc_id)
-        return words.named(known.tags.get("Name", "") if known else "", kind.vpc_id or "an unknown VPC")
+        label = words.named(known.tags.get("Name", "") if known else "", kind.vpc_id or "an unknown VPC")
+        return label, label
 
-    ways = (
-        ("members of one subnet with the same groups", zone, groups),
-        ("the members of one subnet", vpc, zone),
+    ways: tuple[tuple[str, Namer, Namer], ...] = (
+        ("members of one subnet with the same groups", subnet, groups),
+        ("the members of one subnet", vpc, subnet),
         ("members with the same groups", vpc, groups),
-        ("the members of one VPC", lambda _: "all members", vpc),
+        ("the members of one VPC", lambda _: ("all members", "all members"), vpc),
     )
     for what, frame, label in ways:
-        found: dict[tuple[str, str], int] = defaultdict(int)
+        found: dict[tuple[str, str, str, str], int] = defaultdict(int)
         for kind in kinds:
-            found[frame(kind), label(kind)] |= kind.nodes
+            (holder, short_holder), (name, short) = frame(kind), label(kind)
+            found[holder, name, short_holder, short] |= kind.nodes
         if len(found) <= MOST_BOXES:
             break
     else:
-        found = {("all members", "all members"): matrix.node_set.everyone}
+        found = {("all members",) * 4: matrix.node_set.everyone}
     parts = [Part(*key, nodes, words.count_members(matrix, nodes)) for key, nodes in sorted(found.items())]
     return what, parts
+
+
+def group_names(snapshot: Snapshot, groups: GroupSet) -> str:
+    """Name the groups of a kind by as little as people need."""
+    known = snapshot.security_groups or {}
+    if not groups:
+        return words.groups_label(snapshot, groups)
+    return " + ".join(known[group].name or group if group in known else group for group in groups)
 
 
 def _links(verdicts: Verdicts, parts: Sequence[Part]) -> tuple[Link, ...]:

@@ -59,6 +59,7 @@ def render(audit: Audit, plan: Plan | None = None) -> Iterator[str]:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["lines"] = _lines
     template = environment.from_string(_asset("template.html.j2"))
     yield from template.generate(
         _context(audit, page, plan),
@@ -79,6 +80,11 @@ def script_safe(document: Mapping[str, Any]) -> str:
 def _shown(value: Any) -> Any:
     """Make control and direction characters of every text visible."""
     return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _lines(text: str) -> Markup:
+    """Keep the ends of lines, of all control characters alone."""
+    return Markup("\n").join(clean(line) for line in text.split("\n"))
 
 
 def _asset(name: str) -> str:
@@ -107,7 +113,7 @@ def _context(audit: Audit, page: Page, plan: Plan | None) -> dict[str, Any]:
     picture = drawing.picture(audit, page.kinds) if page.kinds else None
     links = sorted(picture.links, key=lambda link: drawing.WORST.index(link.worst)) if picture else []
     return {
-        "title": audit.selection.describe(),
+        "title": "every instance" if audit.selection.everything else audit.selection.describe(),
         "status": audit.status,
         "verdict": scan_table.verdict_line(audit, plain).partition(": ")[2],
         "coverage": audit.coverage(),
