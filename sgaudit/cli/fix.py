@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sgaudit.cli import configuration
 from sgaudit.cli.options import option, output_options, policy_options, selection_options, source_options
 from sgaudit.cli.run import Asked, Output, Source, members, take_selection, write_file
 from sgaudit.errors import UsageError
@@ -17,6 +18,7 @@ from sgaudit.fix.plan import Strategy
 from sgaudit.model import Cidr
 from sgaudit.report import plan_table
 from sgaudit.rules.audit import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, Audit, audit
+from sgaudit.rules.suppress import Accepted
 from sgaudit.severity import Severity
 
 if TYPE_CHECKING:
@@ -64,7 +66,9 @@ def command(**options: Any) -> int:
         )
     snapshot = source.load(selection, quiet=output.quiet, whole_vpc=True, rule_ids=options["tightens"])
     picked = members(snapshot, selection)
-    result = audit(snapshot, selection, picked, asked.resolve(picked), client_ports=asked.client_ports)
+    accepted = Accepted(configuration.current().suppressions, None)
+    needed = asked.resolve(picked)
+    result = audit(snapshot, selection, picked, needed, client_ports=asked.client_ports, accepted=accepted)
     plan = _planner(tightens=options["tightens"])(
         result,
         planner.Options(

@@ -43,6 +43,20 @@ source_options: Callable[[Callable[..., Any]], Callable[..., Any]] = stack(
         metavar="PATH",
         help="Read a saved snapshot, a folder of AWS CLI answers, or - for standard input, instead of AWS.",
     ),
+    option(
+        "--terraform-plan",
+        default="",
+        metavar="FILE",
+        help="Read a Terraform plan or state (terraform show -json) instead of AWS.",
+    ),
+    option("--cloudformation", default="", metavar="FILE", help="Read a CloudFormation template instead of AWS."),
+    option(
+        "--parameter",
+        "template_parameters",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Set a parameter of the template; repeat for several.",
+    ),
     aws_options,
 )
 

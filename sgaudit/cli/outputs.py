@@ -56,7 +56,8 @@ class Outputs:
         no_color, quiet = options.pop("no_color"), options.pop("quiet")
         given = click.get_current_context().meta.get(GIVEN, [])
         targets = [
-            (_format(name, file), Output(file or STANDARD, no_color, quiet)) for name, file in pairs(given, names, files)
+            (_format(name, file), Output(file or STANDARD, no_color, quiet))
+            for name, file in pairs(given, names, files)
         ]
         _refuse_twice(output.path for _, output in targets)
         return cls(tuple(targets), quiet)
@@ -119,7 +120,9 @@ def _format(name: str | None, file: str | None) -> Format:
     format_ = formats.by_ending(file)
     if format_ is None:
         known = ", ".join(ending for item in formats.FORMATS for ending in item.endings)
-        raise UsageError(f"--output {file}: its name does not say in which format", hint=f"add -f, or end it in {known}")
+        raise UsageError(
+            f"--output {file}: its name does not say in which format", hint=f"add -f, or end it in {known}"
+        )
     return format_
 
 

@@ -25,6 +25,7 @@ from sgaudit.selection import Interfaces, Selection, TagFilter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from sgaudit.iac.values import Reading
     from sgaudit.model import Member, Snapshot
     from sgaudit.policy.model import Policy, Requirements
     from sgaudit.rules.audit import Audit
@@ -39,6 +40,10 @@ class Source:
     """Where to read from."""
 
     snapshot_path: str
+    """A file or folder that is read instead of AWS, of whatever kind."""
+    terraform_plan: str
+    cloudformation: str
+    template_parameters: tuple[str, ...]
     profile: str
     region: str
     role_arn: str
@@ -47,13 +52,55 @@ class Source:
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Source:
-        """Take its options out of those of a command."""
-        return cls(**{name: options.pop(name, "") for name in cls.__slots__})
+        """
+        Take its options out of those of a command.
+
+        Raises:
+            UsageError: several of them name a file, or parameters have no template.
+        """
+        found = {name: options.pop(name, "") for name in cls.__slots__}
+        files = [name for name in ("snapshot_path", "terraform_plan", "cloudformation") if found[name]]
+        if len(files) > 1:
+            raise UsageError(
+                "--snapshot, --terraform-plan and --cloudformation don't go together", hint="leave all but one out"
+            )
+        found["template_parameters"] = tuple(found["template_parameters"])
+        if found["template_parameters"] and not found["cloudformation"]:
+            raise UsageError("--parameter needs a template", hint="name it with --cloudformation FILE")
+        found["snapshot_path"] = found[files[0]] if files else ""
+        return cls(**found)
+
+    def _read(self, *, quiet: bool) -> Reading:
+        """Read a plan or a template, and say what of it is not known."""
+        from sgaudit import iac
+
+        if self.terraform_plan:
+            reading = iac.read_terraform(self.terraform_plan)
+        else:
+            parameters = _pairs("--parameter", self.template_parameters)
+            reading = iac.read_cloudformation(self.cloudformation, parameters)
+        for note in () if quiet else reading.notes:
+            click.echo(f"note: {note}", err=True)
+        return reading
+
+    def saved(self, *, quiet: bool) -> Snapshot:
+        """Read the file that is named instead of AWS."""
+        if not (self.terraform_plan or self.cloudformation):
+            return snapshots.load(self.snapshot_path)
+        from sgaudit import iac
+
+        return iac.snapshot_of(self._read(quiet=quiet), self.snapshot_path)
+
+    def saved_document(self, *, quiet: bool) -> dict[str, Any]:
+        """Read the same as one JSON object."""
+        if self.terraform_plan or self.cloudformation:
+            return self._read(quiet=quiet).document
+        return snapshots.read_document(self.snapshot_path)
 
     def load(self, selection: Selection, *, quiet: bool, whole_vpc: bool = False, rule_ids: bool = False) -> Snapshot:
         """Read the saved snapshot, or AWS."""
         if self.snapshot_path:
-            return snapshots.load(self.snapshot_path)
+            return self.saved(quiet=quiet)
         document = self.collect(selection, quiet=quiet, whole_vpc=whole_vpc, rule_ids=rule_ids)
         return snapshots.parse(document, source=self.described(document))
 
@@ -194,12 +241,18 @@ def _settings(options: dict[str, Any], policies: Sequence[Policy]) -> dict[str, 
         settings[CLIENT_PORTS_PARAMETER] = ports
     if port := options.pop("master_port"):
         settings["master_port"] = port
-    for text in options.pop("settings"):
+    settings |= _pairs("--set", options.pop("settings"), "for example --set master_port=29501")
+    return settings
+
+
+def _pairs(option: str, texts: Iterable[str], hint: str = "") -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise UsageError(f"--set {text!r}: expected NAME=VALUE", hint="for example --set master_port=29501")
-        settings[name] = value
-    return settings
+            raise UsageError(f"{option} {text!r}: expected NAME=VALUE", hint=hint or f"for example {option} Vpc=vpc-1")
+        found[name] = value
+    return found
 
 
 def take_accepted(options: dict[str, Any]) -> Accepted:

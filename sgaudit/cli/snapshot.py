@@ -24,14 +24,15 @@ def command(**options: Any) -> int:
     """
     Save what AWS says about a cluster; scanning the file gives the same result as scanning AWS.
 
-    With --snapshot it merges a folder of AWS CLI answers into one file.
+    With --snapshot it merges a folder of AWS CLI answers into one file; with --terraform-plan or --cloudformation
+    it shows what these were read as.
 
     Exit codes: 0 saved, 2 usage, 3 no such members, 4 saved, but some of it could not be read.
     """
     source = Source.take(options)
     selection = take_selection(options)
     if source.snapshot_path:
-        document = snapshots.read_document(source.snapshot_path)
+        document = source.saved_document(quiet=options["quiet"])
         read = snapshots.parse(document, source=source.snapshot_path)
     else:
         document = source.collect(selection, quiet=options["quiet"], whole_vpc=options["whole_vpc"])

@@ -14,19 +14,35 @@ from sgaudit.rules import efa_group_closed
 from sgaudit.rules.ownership import DEFAULT_GROUP, group_owner
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from sgaudit.fix.population import Population
     from sgaudit.model import Interface
     from sgaudit.rules.context import Context
 
 
-def gaps_left(context: Context) -> bool:
-    """Tell whether groups keep EFA traffic from passing that is required."""
-    return any(True for _ in efa_group_closed.check(context))
+NOTHING: AbstractSet[str] = frozenset()
 
 
-def propose(context: Context, population: Population) -> tuple[Proposal | None, list[Refusal]]:
-    """Propose what opens EFA traffic between the members that need it: a group that all share, else a new one."""
-    findings = tuple(finding.fingerprint for finding in efa_group_closed.check(context))
+def gaps_left(context: Context, accepted: AbstractSet[str] = NOTHING) -> bool:
+    """Tell whether groups keep EFA traffic from passing that is required, and that nobody has accepted as closed."""
+    return any(finding.fingerprint not in accepted for finding in efa_group_closed.check(context))
+
+
+def propose(
+    context: Context, population: Population, accepted: AbstractSet[str] = NOTHING
+) -> tuple[Proposal | None, list[Refusal]]:
+    """
+    Propose what opens EFA traffic between the members that need it: a group that all share, else a new one.
+
+    Args:
+        context: what was judged.
+        population: everybody whom it could let in.
+        accepted: fingerprints of findings that are left as they are.
+    """
+    findings = tuple(
+        finding.fingerprint for finding in efa_group_closed.check(context) if finding.fingerprint not in accepted
+    )
     if not findings:
         return None, []
     interfaces = _interfaces(context)

@@ -224,6 +224,13 @@ class Desk:
             self._known[nodes] = cover.blocks(found.family, addresses)
         return self._known[nodes]
 
+    def leans_on_default(self, proposal: Proposal) -> bool:
+        """Tell whether a VPC's default group takes part: whatever names no group of its own will get it (EC2.2)."""
+        known = self.context.snapshot.security_groups or {}
+        groups = {grant.holder for grant in proposal.grants}
+        groups |= {peer.group_id for grant in proposal.grants for peer in grant.peers if isinstance(peer, GroupPeer)}
+        return any(group in known and known[group].name == DEFAULT_GROUP for group in groups)
+
     def _readable(self, group_id: str) -> bool:
         return group_id in (self.context.snapshot.security_groups or {})
 

@@ -12,7 +12,7 @@ from sgaudit.fix.plan import Call, Operation, Safety
 from sgaudit.model import Cidr, Family, GroupPeer, Permission, PrefixListPeer
 from sgaudit.ports import ALL
 from sgaudit.rules import words
-from sgaudit.rules.ownership import DEFAULT_GROUP, group_owner, interface_owner, owner
+from sgaudit.rules.ownership import interface_owner, owner, unsafe_to_widen
 from sgaudit.rules.quota_nearly_used import ENTRIES, PERMISSIONS, count
 from sgaudit.rules.quota_nearly_used import GROUPS as GROUPS_ON_AN_INTERFACE
 
@@ -175,7 +175,7 @@ class Writer:
                 call,
                 self._reason(holder, group, egress=egress),
                 findings,
-                unsafe="" if holder == NEW_GROUP else self._unsafe_group(holder),
+                unsafe="" if holder == NEW_GROUP else unsafe_to_widen(self.context, holder),
                 inverse=undo,
                 quota=self._permission_quota(holder, group, egress=egress),
             )
@@ -212,21 +212,6 @@ class Writer:
                 return "the new prefix list"
             case _:
                 return str(peer)
-
-    def _unsafe_group(self, group_id: str) -> str:
-        """Say why a permission added to a group is not safe; empty when it is."""
-        group = (self.context.snapshot.security_groups or {})[group_id]
-        reasons = []
-        if group.name == DEFAULT_GROUP:
-            reasons.append("it is the VPC's default group, which everything gets that names no other")
-        if group_owner(group):
-            reasons.append(f"{group_owner(group)} owns it and may take the change back")
-        strangers = self.population.strangers.get(group_id, 0)
-        if strangers:
-            reasons.append(f"{words.number(strangers, 'interface')} outside the cluster {_carry(strangers)} it as well")
-        elif group.vpc_id not in self.context.snapshot.whole_vpcs:
-            reasons.append("whether interfaces outside the cluster carry it was not read")
-        return "; ".join(reasons)
 
     def _permission_quota(self, holder: str, grants: Sequence[Grant], *, egress: bool) -> dict[str, Any]:
         group: SecurityGroup | None = (self.context.snapshot.security_groups or {}).get(holder)
@@ -307,7 +292,3 @@ def _stand_in(peer: Peer) -> Peer:
 
 def _findings(grants: Iterable[Grant]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(finding for grant in grants for finding in grant.findings))
-
-
-def _carry(count_: int) -> str:
-    return "carries" if count_ == 1 else "carry"

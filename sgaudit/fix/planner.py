@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import sgaudit
 from sgaudit.errors import InternalError, UsageError
 from sgaudit.fix import efa_grants, openings
 from sgaudit.fix.acl_entries import NewEntry, NoEntry, entries
-from sgaudit.fix.gaps import acl_gaps, group_gaps
+from sgaudit.fix.gaps import GroupGap, acl_gaps, group_gaps
 from sgaudit.fix.grants import Desk, Proposal, Refusal
 from sgaudit.fix.operations import Writer
 from sgaudit.fix.plan import Operation, Plan, Precondition, Strategy, Unfixable
@@ -92,16 +93,19 @@ def plan(audit: Audit, options: Options = Options()) -> Plan:
     context = audit.context
     run = options.run or new_run()
     population = Population(context)
-    desk = Desk(context, population, tuple(group_gaps(context)), options.blocks, options.widen)
+    accepted = {finding.fingerprint for finding in audit.findings if finding.suppressed}
+    gaps = tuple(gap for gap in group_gaps(context) if gap.finding not in accepted)
+    desk = Desk(context, population, gaps, options.blocks, options.widen)
     proposal, refusals = choose(desk, options.strategy)
-    efa, efa_refusals = efa_grants.propose(context, population)
-    wanted = entries(context, acl_gaps(context))
+    efa, efa_refusals = efa_grants.propose(context, population, accepted)
+    wanted = entries(context, (gap for gap in acl_gaps(context) if gap.finding not in accepted))
     writer = Writer(context, population, run, audit.selection.describe())
     operations = writer.write(efa_grants.joined(proposal, efa), [item for item in wanted if isinstance(item, NewEntry)])
     after = simulate(context.snapshot, operations)
     judged = Context(after, matrix_after(context, after), context.requirements)
     hopeless = [item for item in wanted if isinstance(item, NoEntry)]
-    _prove(context, judged, proposal, efa, hopeless)
+    given_up = accepted | {finding for item in hopeless for finding in item.findings}
+    _prove(context, judged, gaps if proposal is not None else (), efa, given_up)
     before, now = member_counts(context.overall), member_counts(judged.overall)
     return Plan(
         run=run,
@@ -136,6 +140,9 @@ def choose(desk: Desk, asked: Strategy | None) -> tuple[Proposal | None, list[Re
     """
     Choose the strategy that opens least to others, then the one with the fewest operations.
 
+    One that adds to a VPC's default group, or lets it in, comes behind those that don't: who carries that
+    group tomorrow is not known today.
+
     Raises:
         UsageError: the one asked for can't be used.
     """
@@ -159,11 +166,16 @@ def choose(desk: Desk, asked: Strategy | None) -> tuple[Proposal | None, list[Re
             refusals.append(made)
         else:
             proposals.append(made)
-            if made.cost == 0 and made.steps == 1:
+            if made.cost == 0 and made.steps == 1 and not desk.leans_on_default(made):
                 break
     if not proposals:
         return None, refusals
-    return min(proposals, key=lambda made: (made.cost, made.steps, PREFERENCE.index(made.strategy))), []
+    return min(proposals, key=lambda made: _rank(desk, made)), []
+
+
+def _rank(desk: Desk, proposal: Proposal) -> tuple[int, bool, int, int]:
+    order = PREFERENCE.index(proposal.strategy)
+    return proposal.cost, desk.leans_on_default(proposal), proposal.steps, order
 
 
 def _strategy(proposal: Proposal | None, efa: Proposal | None) -> Strategy:
@@ -186,9 +198,9 @@ def matrix_after(context: Context, after: Snapshot) -> Matrix:
 def _prove(
     before: Context,
     after: Context,
-    proposal: Proposal | None,
+    gaps: Sequence[GroupGap],
     efa: Proposal | None,
-    hopeless: Sequence[NoEntry],
+    given_up: AbstractSet[str],
 ) -> None:
     """
     Check what the plan promises: every gap that it set out to fill is filled, and nothing is closed.
@@ -196,17 +208,28 @@ def _prove(
     Raises:
         InternalError: it does not.
     """
-    given_up = {finding for item in hopeless for finding in item.findings}
-    if proposal is not None and any(True for _ in group_gaps(after)):
+    if not all(_filled(after, gap) for gap in gaps):
         raise InternalError("the plan leaves a gap of a security group that it set out to fill")
     if any(gap.finding not in given_up for gap in acl_gaps(after)):
         raise InternalError("the plan leaves a gap of a network ACL that it set out to fill")
-    if efa is not None and efa_grants.gaps_left(after):
+    if efa is not None and efa_grants.gaps_left(after, given_up):
         raise InternalError("the plan leaves EFA traffic closed that it set out to open")
     for was, now in zip(before.judged, after.judged, strict=True):
         for index, row in was.verdicts.row_of.items():
             if row.open & ~now.verdicts.row_of[index].open:
                 raise InternalError(f"the plan would close paths of {was.requirement.need}")
+
+
+def _filled(after: Context, gap: GroupGap) -> bool:
+    """Tell whether the groups that the holders carry now let everything pass that was missing."""
+    matrix = after.matrix
+    for groups, carriers in matrix.node_set.by_group_set.items():
+        if carriers & gap.holder_nodes:
+            for protocol, ports in matrix.traffic(gap.protocol, gap.missing):
+                steps = matrix.sure.groups.steps(groups, protocol, egress=gap.egress)
+                if gap.peer_nodes & ~steps.every(ports, gap.peer_nodes):
+                    return False
+    return True
 
 
 def preconditions(snapshot: Snapshot, operations: Sequence[Operation]) -> tuple[Precondition, ...]:

@@ -44,9 +44,9 @@ def read_cloudformation(path: str, parameters: Mapping[str, str]) -> Reading:
     Raises:
         SnapshotError: it can't be read, is none, or something in it is wrong.
     """
-    from sgaudit.iac import cloudformation
+    from sgaudit.iac.cloudformation import reading
 
-    return _read(path, lambda text: cloudformation.reading(text, printable(path), parameters))
+    return _read(path, lambda text: reading(text, printable(path), parameters))
 
 
 def _read(path: str, reading: Callable[[str], Reading]) -> Reading:

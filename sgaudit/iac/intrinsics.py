@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from sgaudit.iac.values import UNKNOWN, ContentError, Raw, Unknown
@@ -41,7 +43,11 @@ PROPERTIES = {
     ("AWS::EC2::NetworkInterface", "PrimaryPrivateIpAddress"): "PrivateIpAddress",
 }
 """Attributes that are a property of the same resource."""
-DEEPEST = 60
+DEEPEST = 120
+MOST_BLOCKS = 256
+"""Parts that `Fn::Cidr` makes (CloudFormation, Fn::Cidr)."""
+LONGEST = 10_000
+"""Letters of a text that a function makes; what grows beyond is no id and no address."""
 
 
 @dataclass(slots=True)
@@ -54,6 +60,7 @@ class Template:
     mappings: Raw
     conditions: Raw
     _known: dict[str, bool | Unknown] = field(default_factory=dict)
+    _attributes: dict[tuple[str, str], Any] = field(default_factory=dict)
     _depth: int = 0
 
     def condition(self, name: str) -> bool | Unknown:
@@ -75,7 +82,7 @@ class Template:
         """Work a value out; what can't be is Unknown."""
         self._depth += 1
         try:
-            if self._depth > DEEPEST * 4:
+            if self._depth > DEEPEST:
                 return UNKNOWN
             return self._value(value)
         finally:
@@ -127,10 +134,14 @@ class Template:
             return self._ref(name)
         if key in MADE:
             return f"{name}.{attribute}"
-        properties = resource.get("Properties")
-        if key in PROPERTIES and isinstance(properties, dict):
-            return self.value(properties.get(PROPERTIES[key], UNKNOWN))
-        return UNKNOWN
+        if key not in PROPERTIES or not isinstance(resource.get("Properties"), dict):
+            return UNKNOWN
+        if (name, attribute) not in self._attributes:
+            # An attribute that needs itself is never known.
+            self._attributes[name, attribute] = UNKNOWN
+            value = self.value(resource["Properties"].get(PROPERTIES[key], UNKNOWN))
+            self._attributes[name, attribute] = value
+        return self._attributes[name, attribute]
 
     def sub(self, argument: Any) -> Any:
         """Work `Fn::Sub` out."""
@@ -154,6 +165,8 @@ class Template:
             if isinstance(value, bool) or not isinstance(value, str | int):
                 return UNKNOWN
             out += str(value)
+            if len(out) > LONGEST:
+                return UNKNOWN
         return out + argument[position:]
 
     def join(self, argument: Any) -> Any:
@@ -163,7 +176,8 @@ class Template:
             return UNKNOWN
         if not all(isinstance(item, str | int) for item in pair[1]):
             return UNKNOWN
-        return pair[0].join(map(str, pair[1]))
+        out = pair[0].join(map(str, pair[1]))
+        return out if len(out) <= LONGEST else UNKNOWN
 
     def split(self, argument: Any) -> Any:
         """Work `Fn::Split` out."""
@@ -182,6 +196,19 @@ class Template:
         if not isinstance(items, list) or type(index) is not int or not 0 <= index < len(items):
             return UNKNOWN
         return items[index]
+
+    def blocks(self, argument: Any) -> Any:
+        """Work `Fn::Cidr` out: the first of the equal parts of a block, with so many bits for hosts."""
+        triple = self._list(argument, 3)
+        if triple is None or not isinstance(triple[0], str):
+            return UNKNOWN
+        try:
+            block = ipaddress.ip_network(triple[0])
+            count, bits = int(triple[1]), int(triple[2])
+            parts = block.subnets(new_prefix=block.max_prefixlen - bits)
+            return [str(part) for part in islice(parts, min(count, MOST_BLOCKS))]
+        except (ValueError, TypeError):
+            return UNKNOWN
 
     def find(self, argument: Any) -> Any:
         """Work `Fn::FindInMap` out."""
@@ -247,6 +274,7 @@ def _truth(value: Any) -> bool | Unknown:
 
 FUNCTIONS: dict[str, Callable[[Template, Any], Any]] = {
     "Fn::And": Template.every,
+    "Fn::Cidr": Template.blocks,
     "Fn::Equals": Template.equals,
     "Fn::FindInMap": Template.find,
     "Fn::GetAtt": Template.attribute,

@@ -54,7 +54,7 @@ def launch(stack: Stack, instance_id: str, place: str, settings: Launch, subnet_
         if isinstance(where, Unknown) or not where:
             continue
         name = card.interface_id or f"{instance_id}.interface[{index}]"
-        groups = _default(stack, where) if card.groups is None else card.groups
+        groups = default_groups(stack, where) if card.groups is None else card.groups
         stack.interfaces[name] = Interface(
             interface_id=name,
             subnet_id=where,
@@ -70,7 +70,8 @@ def launch(stack: Stack, instance_id: str, place: str, settings: Launch, subnet_
         stack.places[name] = place
 
 
-def _default(stack: Stack, subnet_id: str) -> Ids:
+def default_groups(stack: Stack, subnet_id: str) -> Ids:
+    """Tell the groups of an interface for which none is given: the default group of its VPC (EC2 API reference)."""
     subnet = stack.subnets.get(subnet_id)
     vpc = stack.vpcs.get(subnet.vpc_id) if subnet else None
     return (vpc.default_group,) if vpc else UNKNOWN

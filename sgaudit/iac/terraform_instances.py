@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sgaudit.iac.launch import Card, Launch, launch, spread
+from sgaudit.iac.launch import Card, Launch, default_groups, launch, spread
 from sgaudit.iac.references import KINDS_OF_GROUP, KINDS_OF_INTERFACE, KINDS_OF_SUBNET
 from sgaudit.iac.stack import Interface
 from sgaudit.iac.values import UNKNOWN, Id, Ids, Unknown
@@ -78,14 +78,8 @@ def _groups(reader: Reader, block: Block, name: str, subnet_id: str, place: str)
         found = reader.resolver.many(block, name, *KINDS_OF_GROUP)
         if isinstance(found, Unknown):
             reader.stack.note(place, f"{name} is not known")
-        return found if isinstance(found, Unknown) or found else _default_group(reader.stack, subnet_id)
-    return _default_group(reader.stack, subnet_id)
-
-
-def _default_group(stack: Stack, subnet_id: str) -> Ids:
-    subnet = stack.subnets.get(subnet_id)
-    vpc = stack.vpcs.get(subnet.vpc_id) if subnet else None
-    return (vpc.default_group,) if vpc else UNKNOWN
+        return found if isinstance(found, Unknown) or found else default_groups(reader.stack, subnet_id)
+    return default_groups(reader.stack, subnet_id)
 
 
 def _addresses(block: Block, name: str) -> tuple[str, ...] | None:

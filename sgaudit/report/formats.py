@@ -35,6 +35,12 @@ def _json(told: Told) -> Iterator[str]:
     return scan_json.render(told.audit)
 
 
+def _html(told: Told) -> Iterator[str]:
+    from sgaudit.report.html import render
+
+    return render.render(told.audit)
+
+
 def _of(module: str) -> Callable[[Told], Iterator[str]]:
     def render(told: Told) -> Iterator[str]:
         found: Iterator[str] = import_module(f"sgaudit.report.{module}").render(told)
@@ -48,6 +54,7 @@ FORMATS: tuple[Format, ...] = (
     Format("json", (".json",), "one JSON object with everything", _json),
     Format("jsonl", (".jsonl", ".ndjson"), "the same, an object a line", _of("jsonl")),
     Format("csv", (".csv",), "for spreadsheets", _of("scan_csv")),
+    Format("html", (".html", ".htm"), "one page to look at, with a map of who reaches whom", _html),
     Format("markdown", (".md", ".markdown"), "for summaries and comments", _of("markdown")),
     Format("sarif", (".sarif", ".sarif.json"), "SARIF 2.1.0, for code scanning", _of("sarif")),
     Format("junit", (".xml",), "JUnit XML, for the test view of pipelines", _of("junit")),

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import quoteattr
 from xml.sax.saxutils import escape as escaped
+from xml.sax.saxutils import quoteattr
 
 from sgaudit.report import scan_json
 from sgaudit.report.scan_table import verdict_line

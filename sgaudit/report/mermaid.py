@@ -43,12 +43,16 @@ def render(told: Told) -> Iterator[str]:
         arrow = (BOTH_WAYS if edge.mutual else ONE_WAY)[edge.verdict]
         yield f"  k{edge.source} {arrow}|{quoted(edge_label(edge))}| k{edge.target}\n"
     for verdict, color in COLORS.items():
-        places = [str(place) for place, edge in enumerate(picture.edges) if edge.verdict is verdict]
-        if places:
-            yield f"  linkStyle {','.join(places)} stroke:{color}\n"
+        numbers = [str(number) for number, edge in enumerate(picture.edges) if edge.verdict is verdict]
+        if numbers:
+            yield f"  linkStyle {','.join(numbers)} stroke:{color}\n"
 
 
 def quoted(text: str) -> str:
     """Write a label in which every letter stays what it is: Mermaid reads entities as `#number;`."""
-    lines = [SYNTAX.sub(lambda found: f"#{ord(found.group())};", line) for line in text.split("\n")]
+    lines = [SYNTAX.sub(_entity, line) for line in text.split("\n")]
     return f'"{"<br/>".join(lines)}"'
+
+
+def _entity(found: re.Match[str]) -> str:
+    return f"#{ord(found.group())};"

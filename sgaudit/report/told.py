@@ -92,7 +92,7 @@ class Told:
     def path(self, resource: Resource) -> str:
         """Name a resource as a file is named, the same in each run: a URI relative to nowhere."""
         parts = ("aws", self.account or "unknown-account", self.region or "unknown-region", resource.id or "unknown")
-        return "/".join(quote(part, safe="") for part in parts)
+        return "/".join(quote(clean(part), safe="") for part in parts)
 
     def arn(self, resource: Resource) -> str:
         """Name a resource as AWS does; by its path where it has no ARN or the account is not known."""

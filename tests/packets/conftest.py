@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
     """The process that holds a twin; the twin goes with it, whatever a test does."""
+    if sys.platform != "linux":
+        pytest.skip("network namespaces are a thing of Linux")
     with Lab() as made:
         if reason := made.why_not():
             pytest.skip(reason)

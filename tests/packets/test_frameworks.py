@@ -8,7 +8,7 @@ of the needs left out it does not.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ from sgaudit.policy.resolve import resolve
 from sgaudit.selection import Selection, select
 from sgaudit.snapshot import parse
 from tests.builders import group, node, row, snapshot
-from tests.packets.jobs import ENOUGH, SHORT, Ranks, missing
+from tests.packets.jobs import ENOUGH, SHORT, Ranks, missing, number
 from tests.packets.lab import Ended, Lab, Program
 
 Raw = dict[str, Any]
@@ -56,15 +56,37 @@ def required(policies: Sequence[str]) -> Sequence[Any]:
     return asked.between
 
 
-def least(policies: Sequence[str], without: str = "") -> Raw:
-    """Give the nodes the least permissions: a row for each needed pair, at both of its ends."""
+def always(one: str, other: str) -> bool:
+    """Choose every pair."""
+    return True
+
+
+def upwards(one: str, other: str) -> bool:
+    """Choose the pairs of which the lower address dials."""
+    return number(NODES[one]) < number(NODES[other])
+
+
+def downwards(one: str, other: str) -> bool:
+    """Choose the pairs of which the higher address dials."""
+    return upwards(other, one)
+
+
+def least(policies: Sequence[str], without: str = "", pairs: Callable[[str, str], bool] = always) -> Raw:
+    """
+    Give the nodes the least permissions: a row for each needed pair, at both of its ends.
+
+    Args:
+        policies: whose needs are met.
+        without: the need that is not.
+        pairs: the pairs for which it is not.
+    """
     rows: dict[tuple[str, bool], list[Raw]] = {(name, egress): [] for name in NODES for egress in (False, True)}
     for item in required(policies):
-        if item.need == without:
-            continue
         for source in sorted(item.sources):
             for target in sorted(item.targets - {source}):
                 one, other = source.removeprefix("i-"), target.removeprefix("i-")
+                if item.need == without and pairs(one, other):
+                    continue
                 for low, high in item.ports.ranges:
                     rows[one, True].append(row(str(item.protocol), low, high, cidr=[f"{NODES[other]}/32"]))
                     rows[other, False].append(row(str(item.protocol), low, high, cidr=[f"{NODES[one]}/32"]))
@@ -100,6 +122,28 @@ def test_torch(lab: Lab, ranks: Ranks, job: str, without: str) -> None:
 
     finished = [item.code == 0 and item.output.splitlines()[-1].startswith(last) for item in ended]
     assert all(finished) is not bool(without), "\n".join(item.output for item in ended)
+
+
+DIRECTIONS = [
+    ("gloo", "gloo-mesh", upwards, True),
+    ("gloo", "gloo-mesh", downwards, False),
+    ("rpc", "tensorpipe-mesh", upwards, False),
+    ("rpc", "tensorpipe-mesh", downwards, False),
+]
+
+
+@pytest.mark.parametrize(
+    ("job", "without", "pairs", "runs"), DIRECTIONS, ids=[f"{case[0]}-{case[2].__name__}" for case in DIRECTIONS]
+)
+def test_who_dials(
+    lab: Lab, ranks: Ranks, job: str, without: str, pairs: Callable[[str, str], bool], runs: bool
+) -> None:
+    """Of two Gloo ranks the one with the higher address dials; with TensorPipe both do."""
+    lab.build(least(TORCH[job][0], without, pairs), [interface for interface, _ in HOSTS])
+
+    ended = ranks.run(lab, job, HOSTS, seconds=ENOUGH if runs else SHORT, patience=2 * ENOUGH if runs else 10.0)
+
+    assert all(item.code == 0 for item in ended) is runs, "\n".join(item.output for item in ended)
 
 
 def dask(lab: Lab, seconds: float) -> Ended:

@@ -32,6 +32,7 @@ LEVELS = {
     "policy": 3,
     "aws": 4,
     "config": 4,
+    "iac": 4,
     "reach": 4,
     "rules": 5,
     "fix": 6,
@@ -45,6 +46,7 @@ LEVELS = {
 
 ALLOWED = {
     "aws": {"errors", "heap", "model", "selection", "snapshot"},
+    "iac": {"errors", "model", "selection", "snapshot", "policy"},
     "reach": {"model", "ports"},
 }
 """Rooms that may import less than their level says."""
@@ -60,7 +62,7 @@ DOORS = {
     "pydantic": ("sgaudit.policy",),
     "pydantic_core": ("sgaudit.policy",),
     "tabulate": ("sgaudit.report",),
-    "yaml": ("sgaudit.policy",),
+    "yaml": ("sgaudit.iac", "sgaudit.policy"),
 }
 """The rooms by which a library comes in."""
 

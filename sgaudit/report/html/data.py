@@ -20,7 +20,7 @@ from sgaudit.policy.model import Protocol
 from sgaudit.reach.nodes import bits_of, indexes_of
 from sgaudit.reach.verdict import Verdict, member_counts
 from sgaudit.report.html.paths import Paths
-from sgaudit.report.html.picture import group_names
+from sgaudit.report.html.picture import group_names, subnet_name
 from sgaudit.report.terminal import Style
 from sgaudit.rules import words
 
@@ -137,6 +137,7 @@ class Page:
             subnet = (snapshot.subnets or {}).get(kind.subnet_id)
             yield {
                 "subnet": words.subnet_label(snapshot, kind.subnet_id),
+                "place": subnet_name(snapshot, kind.subnet_id),
                 "zone": subnet.availability_zone if subnet else "",
                 "vpc": kind.vpc_id,
                 "groups": words.groups_label(snapshot, kind.groups),

@@ -155,6 +155,8 @@
   if (total < 2 || !views.some((view) => view.rows)) { document.documentElement.dataset.ready = "1"; return; }
   const instanceOf = members.instances || Array.from({ length: total }, (_, i) => i);
   const places = new Map(paths.places.map(([need, source, target, path]) => [`${need} ${source} ${target}`, path]));
+  const likely = new Map();
+  for (const [need, source, target, path] of paths.alike) if (!likely.has(`${need} ${source} ${target}`)) likely.set(`${need} ${source} ${target}`, path);
   const byNeed = new Map(views.filter((view) => view.need >= 0).map((view) => [view.need, view]));
   const one = !members.instances;
   const nameOf = (node) => (members.names[node] || members.ids[node]) + (one ? "" : ` ${members.interfaces[node] || members.addresses[node]}`);
@@ -210,7 +212,7 @@
     const score = state.sort === "worst" ? scores(state.view) : null;
     for (const line of found) {
       const kind = kinds[line.kind];
-      line.band = state.sort === "subnet" ? kind.subnet : state.sort === "group" ? kind.names : "";
+      line.band = state.sort === "group" ? kind.names : state.sort === "name" ? "" : kind.place;
       line.score = score ? line.nodes.reduce((sum, node) => sum + score[node], 0) / line.nodes.length : 0;
     }
     const keys = {
@@ -320,11 +322,14 @@
     const room = canvas.parentElement.clientWidth, tallest = Math.max(320, Math.min(720, window.innerHeight * 0.75));
     context.font = FONT;
     const widest = (some, most) => some.length > 400 ? most : Math.min(most, Math.max(24, ...some.map((line) => context.measureText(line.name).width)) + 14);
-    const banded = (some) => new Set(some.map((line) => line.band)).size > 1;
+    const bands = (some, most) => {
+      const names = [...new Set(some.map((line) => line.band))];
+      return names.length < 2 || names.length > 200 ? 12 : Math.min(most, Math.max(...names.map((name) => context.measureText(name).width)) + 14);
+    };
     const side = Math.min(240, room * 0.32), head = 130;
     const fit = (labelled) => {
-      const gutter = labelled ? widest(rows, side) : banded(rows) ? Math.min(150, side) : 12;
-      const brow = labelled ? widest(columns, head) : banded(columns) ? 96 : 12;
+      const gutter = labelled ? widest(rows, side) : bands(rows, Math.min(150, side));
+      const brow = labelled ? widest(columns, head) : bands(columns, 96);
       let w = Math.min(36, (room - gutter - 8) / columns.length), h = Math.min(36, (tallest - brow - 8) / rows.length);
       if (rows.length === columns.length || Math.max(w, h) < 12) w = h = Math.min(w, h);
       return { gutter, brow, w, h };
@@ -462,7 +467,9 @@
       while (next < some.length && some[next].band === some[i].band) next++;
       const from = Math.max(start, start + i * size - offset), to = Math.min(start + room, start + next * size - offset);
       if (size < LABELLED && some[i].band && to - from >= 13) write(some[i].band, (from + to) / 2, space - 12);
-      if (next < end && some[next].band !== some[i].band) {
+      let after = next;
+      while (after < some.length && after - next < 40 && some[after].band === some[next].band) after++;
+      if (next < end && Math.min(next - i, after - next) * size >= 6) {
         context.beginPath();
         if (sideways) { context.moveTo(layout.gutter - 5, to - 0.5); context.lineTo(layout.room, to - 0.5); } else { context.moveTo(to - 0.5, layout.brow - 5); context.lineTo(to - 0.5, layout.tall); }
         context.globalAlpha = 0.55; context.stroke(); context.globalAlpha = 1;
@@ -523,6 +530,12 @@
     return found === undefined ? null : paths.paths[found];
   }
 
+  function alikeOf(view, source, target) {
+    const fares = paths.alikeOf[view.need];
+    const found = fares && fares.length ? likely.get(`${view.need} ${fares[source]} ${fares[target]}`) : undefined;
+    return found === undefined ? null : paths.paths[found];
+  }
+
   function key(word) {
     const place = WORDS.indexOf(word);
     const element = make("i", SIGNS[Math.max(0, place)], `key ${word}`);
@@ -530,10 +543,11 @@
     return element;
   }
 
-  function told(path, source, target) {
+  function told(path, source, target, near) {
     const text = (place) => paths.texts[place], box = make("div"), list = make("ol", undefined, "hops");
     const [one, other, , , hops, todo] = path;
-    if (one !== source || other !== target)
+    if (near) box.append(make("p", `A pair with the same verdicts, ${nameOf(one)} to ${nameOf(other)}; its rules may differ from those of this pair:`, "hint"));
+    else if (one !== source || other !== target)
       box.append(make("p", `Worked out for ${nameOf(one)} to ${nameOf(other)}: every rule treats these two pairs alike.`, "hint"));
     let way = -1;
     for (const [title, resource, verdict, back, open, rules, stops] of hops) {
@@ -585,7 +599,12 @@
       box.append(summary);
       const path = pathOf(view, source, target);
       if (paths.efa.includes(view.need)) box.append(make("p", "EFA traffic takes no path of hops: its groups must admit all traffic from and to each other. The findings say which do not.", "hint"));
-      else box.append(path ? told(path, source, target) : command(view, source, target));
+      else if (path) box.append(told(path, source, target));
+      else {
+        const near = alikeOf(view, source, target);
+        box.append(command(view, source, target));
+        if (near) box.append(told(near, source, target, true));
+      }
       if (!opened && (verdict !== OPEN || shown.length === 1)) box.open = opened = true;
       panel.append(box);
     }

@@ -8,12 +8,14 @@ put into the page is bounded; those that are not open come first.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from sgaudit.policy.model import Protocol
 from sgaudit.reach.classes import classes
-from sgaudit.reach.nodes import indexes_of
+from sgaudit.reach.nodes import columns, indexes_of
 from sgaudit.reach.trace import trace
+from sgaudit.reach.verdict import Verdict
 from sgaudit.report import explain_json, explain_words
 
 if TYPE_CHECKING:
@@ -23,11 +25,13 @@ if TYPE_CHECKING:
     from sgaudit.reach.trace_values import Trace
     from sgaudit.rules.context import Context, Judged
 
-MOST = 2400
+MOST = 1600
 """Paths in one page."""
 SINGLES = 24
 """Members up to which each of them is a class of its own, so that paths name just those two."""
 MOST_RULES = 8
+MOST_ROWS = 64
+"""Rows of verdicts up to which members that fare alike are told."""
 STAGES: Mapping[str, str] = {
     "address": "address of {end}",
     "interface": "interface of {end}",
@@ -95,6 +99,13 @@ class Paths:
                 known[key] = len(paths)
                 paths.append(_told(trace(self.context.matrix, *ends, protocol, ports), texts))
             places.append([need, source, target, known[key]])
+        fares = {} if self._few else {need: _fares(judged) for need, judged in self._needs}
+        alike = [
+            [need, fares[need][source], fares[need][target], place]
+            for need, source, target, place in (
+                (need, *paths[place][:2], place) for need, _, _, place in places if fares.get(need)
+            )
+        ]
         class_of = {name: _class_of(len(self.context.matrix.nodes), parts) for name, parts in self.parts.items()}
         # Protocols part the nodes alike more often than not.
         kept: list[list[int]] = []
@@ -108,6 +119,8 @@ class Paths:
             "classes": {name: kept.index(parts) for name, parts in class_of.items()},
             "classOf": kept,
             "whole": self._few,
+            "alike": alike,
+            "alikeOf": fares,
             "efa": [n for n, judged in enumerate(self.context.judged) if judged.requirement.protocol is Protocol.EFA],
         }
 
@@ -137,10 +150,25 @@ class Paths:
             return
         share = MOST // max(1, len(self._needs))
         for need, judged in self._needs:
-            for count, item in enumerate(self._failing(judged)):
-                if count >= share:
-                    break
-                yield need, judged, *item
+            seen: set[tuple[int, int]] = set()
+            # One of each way to fare comes first, so that there is something like every pair.
+            for item in (*self._each_way(judged), *islice(self._failing(judged), share)):
+                if item[:2] not in seen and len(seen) < share:
+                    seen.add(item[:2])
+                    yield need, judged, *item
+
+    def _each_way(self, judged: Judged) -> Iterator[tuple[int, int, tuple[int, int]]]:
+        """Go through one failing pair for every way in which sources and targets fare."""
+        nodes = self.context.matrix.node_set
+        class_of = _class_of(len(nodes), self.parts[str(judged.requirement.protocol)])
+        groups: dict[int, list[int]] = {}
+        for index, fare in enumerate(_fares(judged)):
+            groups.setdefault(fare, []).append(index)
+        for sources in groups.values():
+            for targets in groups.values():
+                ends = _ends(nodes, tuple(sources[:2]), targets[:2])
+                if ends and judged.verdicts.verdict(*ends) not in (None, Verdict.OPEN):
+                    yield class_of[ends[0]], class_of[ends[1]], ends
 
     def _failing(self, judged: Judged) -> Iterator[tuple[int, int, tuple[int, int]]]:
         """Go through the pairs of classes of which some pair is not open."""
@@ -161,6 +189,20 @@ class Paths:
                     if ends and (source, target) not in seen:
                         seen.add((source, target))
                         yield source, target, ends
+
+
+def _fares(judged: Judged) -> list[int]:
+    """Tell nodes that fare alike, as sources and as targets, by number; none where there are too many of them."""
+    rows, size = judged.verdicts.rows, len(judged.verdicts.nodes)
+    if len(rows) > MOST_ROWS:
+        return []
+    own = [-1] * size
+    for number, row in enumerate(rows):
+        for index in indexes_of(row.sources):
+            own[index] = number
+    sets = [found for row in rows for found in (row.partial, row.blocked, row.unknown) if found]
+    known: dict[tuple[object, ...], int] = {}
+    return [known.setdefault(key, len(known)) for key in zip(own, columns(sets, size), strict=True)]
 
 
 def _class_of(size: int, parts: tuple[tuple[int, ...], ...]) -> list[int]:

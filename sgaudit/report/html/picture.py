@@ -11,7 +11,7 @@ from sgaudit.report.terminal import clip
 from sgaudit.rules import words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sgaudit.model import Snapshot
     from sgaudit.reach.nodes import GroupSet
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
     Namer = Callable[[Kind], tuple[str, str]]
 
-MOST_BOXES = 12
+MOST_BOXES = 24
+MOST_LINES = 80
+"""Lines in the picture: more would hide one another."""
+SHARES = (0.1, 0.35, 0.75)
+"""Shares of pairs that are not open, from each of which on a line is drawn more strongly."""
 WIDTH, BOX, GAP, HEAD, PAD = 760, 46, 8, 26, 10
 COLUMN = 280
 LETTERS = 40
@@ -61,6 +65,17 @@ class Link:
         return sum(1 for count in self.counts.values() if count) > 1
 
     @property
+    def failing(self) -> int:
+        """How many of its pairs are not open."""
+        return sum(count for verdict, count in self.counts.items() if verdict is not Verdict.OPEN)
+
+    @property
+    def strength(self) -> int:
+        """How much of it is as its worst says, from 1 to 4."""
+        share = self.failing / max(1, sum(self.counts.values()))
+        return 4 if not self.failing else 1 + sum(share >= edge for edge in SHARES)
+
+    @property
     def text(self) -> str:
         """Say it."""
         return ", ".join(f"{self.counts[verdict]:,} {verdict}" for verdict in WORST if self.counts.get(verdict))
@@ -84,6 +99,7 @@ class Line:
     path: str
     verdict: Verdict
     mixed: bool
+    strength: int
     title: str
 
 
@@ -99,12 +115,16 @@ class Picture:
     """What a box stands for."""
     parts: tuple[Part, ...]
     links: tuple[Link, ...]
+    left_out: int
+    """Links that are not drawn: those with the fewest pairs that are not open."""
 
 
 def picture(audit: Audit, kinds: Sequence[Kind]) -> Picture:
     """Draw the finest picture that people can still read."""
-    what, parts = _parts(audit, kinds)
-    links = _links(audit.context.overall, parts)
+    what, parts, links = min(
+        ((what, parts, _links(audit.context.overall, parts)) for what, parts in _ways(audit, kinds)),
+        key=lambda found: sum(link.mixed for link in found[2]) / max(1, len(found[2])),
+    )
     frames: list[Box] = []
     boxes: list[Box] = []
     y = 0
@@ -114,13 +134,15 @@ def picture(audit: Audit, kinds: Sequence[Kind]) -> Picture:
     for frame, inside in by_frame.items():
         top, y = y, y + HEAD
         for part in inside:
-            boxes.append(
-                Box(y, BOX, clip(part.short, LETTERS, "…"), words.number(part.members, "member"), part.label)
-            )
+            boxes.append(Box(y, BOX, clip(part.short, LETTERS, "…"), words.number(part.members, "member"), part.label))
             y += BOX + GAP
         frames.append(Box(top, y - top + PAD - GAP, clip(inside[0].short_frame, LETTERS, "…"), "", frame))
         y += PAD + GAP
-    drawn = sorted(links, key=lambda link: -WORST.index(link.worst))
+    faint = len(links) > MOST_LINES
+    drawn = sorted(
+        (link for link in links if not faint or link.worst is not Verdict.OPEN),
+        key=lambda link: -WORST.index(link.worst),
+    )
     return Picture(
         y,
         tuple(frames),
@@ -129,19 +151,18 @@ def picture(audit: Audit, kinds: Sequence[Kind]) -> Picture:
         what,
         tuple(parts),
         links,
+        len(links) - len(drawn),
     )
 
 
-def _parts(audit: Audit, kinds: Sequence[Kind]) -> tuple[str, list[Part]]:
-    """Choose what a box stands for: subnet and groups, else a subnet, else groups, else a VPC."""
+def _ways(audit: Audit, kinds: Sequence[Kind]) -> Iterator[tuple[str, list[Part]]]:
+    """Go through what boxes can stand for, the finest first: subnet and groups, a subnet, groups, a VPC."""
     snapshot, matrix = audit.snapshot, audit.context.matrix
 
     def subnet(kind: Kind) -> tuple[str, str]:
         known = (snapshot.subnets or {}).get(kind.subnet_id)
         where = f", {known.availability_zone}" if known and known.availability_zone else ""
-        name = known.tags.get("Name", "") if known else ""
-        label = words.subnet_label(snapshot, kind.subnet_id)
-        return label + where, (name or label) + where
+        return words.subnet_label(snapshot, kind.subnet_id) + where, subnet_name(snapshot, kind.subnet_id) + where
 
     def groups(kind: Kind) -> tuple[str, str]:
         return words.groups_label(snapshot, kind.groups), group_names(snapshot, kind.groups)
@@ -163,11 +184,16 @@ def _parts(audit: Audit, kinds: Sequence[Kind]) -> tuple[str, list[Part]]:
             (holder, short_holder), (name, short) = frame(kind), label(kind)
             found[holder, name, short_holder, short] |= kind.nodes
         if len(found) <= MOST_BOXES:
-            break
-    else:
-        found = {("all members",) * 4: matrix.node_set.everyone}
-    parts = [Part(*key, nodes, words.count_members(matrix, nodes)) for key, nodes in sorted(found.items())]
-    return what, parts
+            yield what, [Part(*key, nodes, words.count_members(matrix, nodes)) for key, nodes in sorted(found.items())]
+    everyone = matrix.node_set.everyone
+    name = "all members"
+    yield name, [Part(name, name, name, name, everyone, words.count_members(matrix, everyone))]
+
+
+def subnet_name(snapshot: Snapshot, subnet_id: str) -> str:
+    """Name a subnet by as little as people need."""
+    known = (snapshot.subnets or {}).get(subnet_id)
+    return (known.tags.get("Name", "") if known else "") or words.subnet_label(snapshot, subnet_id)
 
 
 def group_names(snapshot: Snapshot, groups: GroupSet) -> str:
@@ -197,4 +223,4 @@ def _line(link: Link, parts: Sequence[Part], boxes: Sequence[Box]) -> Line:
     bend = (right - left) // 2
     path = f"M{left} {here}C{left + bend} {here} {right - bend} {there} {right} {there}"
     title = f"{parts[link.source].label} to {parts[link.target].label}: {link.text}"
-    return Line(path, link.worst, link.mixed, title)
+    return Line(path, link.worst, link.mixed, link.strength, title)

@@ -15,8 +15,9 @@ NAMES = sorted(path.parent.name for path in (ROOT / "examples").glob("*/snapshot
 BROKEN = "one-way-groups"
 UNREAD = "acls-not-readable"
 EVIL = (
-    'a"b\'c</script><script>alert(1)</script>]]><!--&amp; \x1b[31m\x00\u202e|pipe\\ \n::error::pwned\r\n'
-    "%0A::warning::x ##[error]y `code` *b* [link](http://evil.example) www.evil.example @octocat #1 ${x} %{y} \ufffe\ud800"
+    "a\"b'c</script><script>alert(1)</script>]]><!--&amp; \x1b[31m\x00\u202e|pipe\\ \n::error::pwned\r\n"
+    "%0A::warning::x ##[error]y `code` *b* [link](http://evil.example) www.evil.example @octocat #1 ${x} "
+    "%{y} \ufffe\ud800"
 )
 """A name that means something to each of the formats."""
 FORMULA = "=HYPERLINK(1)"

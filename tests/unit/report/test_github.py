@@ -12,7 +12,7 @@ from tests.unit.report import scans
 COMMAND = re.compile(r"::(?P<command>error|warning|notice) title=(?P<title>[^:,]*)::(?P<message>.*)")
 
 
-def annotations(text: str) -> list[tuple[str, str, str]]:
+def commands(text: str) -> list[tuple[str, str, str]]:
     """Read lines as the runner does: a command at the start of a line, then properties, then data."""
 
     def plain(value: str) -> str:
@@ -34,7 +34,7 @@ def test_every_line_is_a_command(name: str) -> None:
     document = scans.document(name)
     levels = {"error": "error", "warning": "warning", "note": "notice"}
     verdict = "notice" if document["status"] == "pass" else "error"
-    assert [(command, title.partition(":")[0]) for command, title, _ in annotations(scans.text(name, "github"))] == [
+    assert [(command, title.partition(":")[0]) for command, title, _ in commands(scans.text(name, "github"))] == [
         (verdict, "sgaudit"),
         *[("error", "sgaudit")] * len(document["coverage"]["denied"]),
         *((levels[item["severity"]], item["rule"]) for item in document["findings"]),
@@ -43,19 +43,21 @@ def test_every_line_is_a_command(name: str) -> None:
 
 def test_whole_line() -> None:
     """An annotation says what is wrong, what to do and where."""
-    assert annotations(scans.text("self-reference-missing", "github"))[1] == (
+    assert commands(scans.text("self-reference-missing", "github"))[1] == (
         "error",
         "mesh-path-blocked: training admits no tcp 29500,32768-60999 from any member",
-        "No ingress permission of training (sg-03f1414036319825c) admits tcp 29500,32768-60999 from all 4 members; "
-        "12 pairs can't connect. Being in the same group grants nothing by itself. Add to training "
-        "(sg-03f1414036319825c) an ingress permission for tcp 29500,32768-60999 from the group itself. "
-        "(arn:aws:ec2:us-east-1:111122223333:security-group/sg-03f1414036319825c)",
+        (
+            "No ingress permission of training (sg-03f1414036319825c) admits tcp 29500,32768-60999 from all 4 members; "
+            "12 pairs can't connect. Being in the same group grants nothing by itself. Add to training "
+            "(sg-03f1414036319825c) an ingress permission for tcp 29500,32768-60999 from the group itself. "
+            "(arn:aws:ec2:us-east-1:111122223333:security-group/sg-03f1414036319825c)"
+        ),
     )
 
 
 def test_suppressed_is_not_annotated(tmp_path: Path) -> None:
     """What is suppressed has no annotation."""
-    found = annotations(scans.text("self-reference-missing", "github", *scans.suppressing(tmp_path)))
+    found = commands(scans.text("self-reference-missing", "github", *scans.suppressing(tmp_path)))
     assert [title for _, title, _ in found] == ["sgaudit"]
 
 

@@ -13,15 +13,6 @@ markdown_it = pytest.importorskip("markdown_it", reason="markdown-it-py (extra t
 pytest.importorskip("linkify_it", reason="linkify-it-py (extra test) is not installed")
 
 
-def tokens(text: str) -> list[tuple[str, str]]:
-    """Give type and content of every token, those inside of lines as well."""
-    found = []
-    for block in markdown_it.MarkdownIt("gfm-like").parse(text):
-        for token in [block, *(block.children or [])]:
-            found.append((token.type, token.content))
-    return found
-
-
 def tables(text: str) -> list[list[str]]:
     """Give the cells of each row of each table, as a reader sees them."""
     rows: list[list[str]] = []

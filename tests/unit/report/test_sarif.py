@@ -68,7 +68,8 @@ def test_readable(name: str) -> None:
 def test_results_are_told_apart(name: str) -> None:
     """No two results share both rule and fingerprint, and two runs give the same ones."""
     keys = [
-        (item["ruleId"], item["partialFingerprints"]["primaryLocationLineHash"]) for item in log(name)["runs"][0]["results"]
+        (item["ruleId"], item["partialFingerprints"]["primaryLocationLineHash"])
+        for item in log(name)["runs"][0]["results"]
     ]
     assert len({*keys}) == len(keys)
     assert log(name) == log(name)
