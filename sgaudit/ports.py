@@ -7,16 +7,20 @@ those are 65,536 points as well.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 LOWEST = 0
 HIGHEST = 65535
 
 Range = tuple[int, int]
+
+FEW = 8
+"""A set with so many times fewer ranges than another is looked up in it; else both are walked through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,22 +92,30 @@ class PortSet:
             yield from range(low, high + 1)
 
     def __contains__(self, port: int) -> bool:
-        return any(low <= port <= high for low, high in self.ranges)
+        place = bisect_right(self.ranges, (port, HIGHEST))
+        return place > 0 and port <= self.ranges[place - 1][1]
 
     def __or__(self, other: PortSet) -> PortSet:
         if not other.ranges or self.ranges == other.ranges:
             return self
         if not self.ranges:
             return other
-        return PortSet.of((*self.ranges, *other.ranges))
+        few, many = sorted((self.ranges, other.ranges), key=len)
+        if len(few) * FEW <= len(many):
+            return PortSet(_with_few(few, many))
+        return PortSet.of((*few, *many))
 
     def __and__(self, other: PortSet) -> PortSet:
         if self.ranges in (FULL, other.ranges):
             return other
         if other.ranges == FULL:
             return self
-        found: list[Range] = []
         mine, theirs = self.ranges, other.ranges
+        if len(mine) * FEW <= len(theirs):
+            return PortSet(_within_few(mine, theirs))
+        if len(theirs) * FEW <= len(mine):
+            return PortSet(_within_few(theirs, mine))
+        found: list[Range] = []
         i = j = 0
         while i < len(mine) and j < len(theirs):
             low, high = max(mine[i][0], theirs[j][0]), min(mine[i][1], theirs[j][1])
@@ -145,3 +157,67 @@ The ports from which a Linux client dials, and those that its kernel picks for a
 
 Source: `net.ipv4.ip_local_port_range`, kernel default `32768 60999`.
 """
+
+
+def _meeting(low: int, high: int, ranges: Sequence[Range]) -> tuple[int, int]:
+    """Tell from which place to before which one sorted ranges have a port between two."""
+    start = bisect_right(ranges, (low, HIGHEST))
+    if start and ranges[start - 1][1] >= low:
+        start -= 1
+    return start, max(start, bisect_right(ranges, (high, HIGHEST)))
+
+
+def _within_few(few: tuple[Range, ...], many: tuple[Range, ...]) -> tuple[Range, ...]:
+    found: list[Range] = []
+    for low, high in few:
+        start, end = _meeting(low, high, many)
+        if start < end:
+            place = len(found)
+            found += many[start:end]
+            found[place] = max(low, found[place][0]), found[place][1]
+            found[-1] = found[-1][0], min(high, found[-1][1])
+    return tuple(found)
+
+
+def _with_few(few: tuple[Range, ...], many: tuple[Range, ...]) -> tuple[Range, ...]:
+    found = list(many)
+    for low, high in few:
+        start, end = _meeting(low - 1, high + 1, found)
+        if start < end:
+            found[start:end] = [(min(low, found[start][0]), max(high, found[end - 1][1]))]
+        else:
+            found.insert(start, (low, high))
+    return tuple(found)
+
+
+def first_holders(held: Iterable[tuple[Range, int]], asked: Collection[Range]) -> Mapping[Range, int]:
+    """
+    Find for each range the lowest number of a range that holds all of it.
+
+    Args:
+        held: ranges, each with a number.
+        asked: ranges that are looked for; one that nothing holds is left out of the answer.
+    """
+    waiting = sorted(held)
+    highs = sorted({high for (_, high), _ in waiting})
+    none = 1 + max((number for _, number in waiting), default=0)
+    # A Fenwick tree: the lowest number among ranges that end at one of the topmost so many ends.
+    lowest = [none] * (len(highs) + 1)
+    found: dict[Range, int] = {}
+    place = 0
+    for low, high in sorted(set(asked)):
+        while place < len(waiting) and waiting[place][0][0] <= low:
+            (_, top), number = waiting[place]
+            place += 1
+            rank = len(highs) - bisect_left(highs, top)
+            while rank <= len(highs):
+                lowest[rank] = min(lowest[rank], number)
+                rank += rank & -rank
+        rank = len(highs) - bisect_left(highs, high)
+        best = none
+        while rank:
+            best = min(best, lowest[rank])
+            rank -= rank & -rank
+        if best < none:
+            found[low, high] = best
+    return found

@@ -95,6 +95,10 @@ class Selection:
     family: Family = Family.IPV4
 
     def __post_init__(self) -> None:
+        if not all((*self.instance_ids, *self.vpc_ids, *self.security_groups)):
+            raise UsageError(
+                "an id that picks instances is empty", hint="is a variable behind --instance-id or the like not set?"
+            )
         criteria = bool(self.tags or self.instance_ids or self.vpc_ids or self.security_groups)
         if not criteria and not self.everything:
             raise UsageError(

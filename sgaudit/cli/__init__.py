@@ -28,8 +28,11 @@ COMMANDS = {
     "policies": "List, explain and check policies.",
     "rules": "List and explain what a scan looks for.",
     "demo": "Diagnose a broken cluster on an embedded AWS.",
+    "completion": "Print what makes a shell complete.",
 }
 """Name of a command, which is that of its module, and what it does."""
+COMPLETION_VARIABLE = "_SGAUDIT_COMPLETE"
+"""Set by the shell when it asks what could stand next."""
 EXIT_USAGE, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 2, 70, 130, 141
 
 
@@ -63,6 +66,14 @@ class Commands(click.Group):
     ) -> Any:
         """Run a command and leave with its exit code; every error becomes one clear line."""
         given = list(sys.argv[1:] if args is None else args)
+        if sys.stdout is None:
+            # Python has none when the descriptor is closed.
+            _say("standard output is closed", "send it somewhere, or name a file with -o")
+            sys.exit(EXIT_USAGE)
+        if COMPLETION_VARIABLE in os.environ:
+            from sgaudit.cli import complete
+
+            complete.use()
         try:
             code = super().main(
                 args=given,
@@ -72,36 +83,47 @@ class Commands(click.Group):
                 windows_expand_args=windows_expand_args,
                 **extra,
             )
-        except click.ClickException as error:
-            context = getattr(error, "ctx", None)
-            _say(_without_variables(error.format_message()), f"see {context.command_path} --help" if context else "")
-            code = EXIT_USAGE
-        except click.exceptions.Exit as error:
-            code = error.exit_code
-        except (click.Abort, KeyboardInterrupt):
-            _say("interrupted")
-            code = EXIT_INTERRUPTED
-        except SgauditError as error:
-            if _debug(given):
+        except (Exception, KeyboardInterrupt) as error:
+            if _debug(given) and not isinstance(error, EXPECTED):
                 raise
-            _say(error.message, error.hint)
-            code = error.exit_code
-        except BrokenPipeError:
-            # The reader went away; nothing more can be said, and the interpreter must not try at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = EXIT_BROKEN_PIPE
-        except Exception as error:
-            # The last door: a fault of ours must not look like a result.
-            if _debug(given):
-                raise
-            _say(
-                f"a fault of sgaudit itself: {type(error).__name__}: {error}",
-                "run it again with --debug and report what it prints",
-            )
-            code = EXIT_FAULT
+            code = _told(error)
         if not standalone_mode:
             return code
         sys.exit(code if isinstance(code, int) else 0)
+
+
+EXPECTED = (click.ClickException, click.exceptions.Exit, click.Abort, KeyboardInterrupt, BrokenPipeError)
+"""What is no fault of anybody's code: --debug has no traceback to show for it."""
+
+
+def _told(error: BaseException) -> int:
+    """Say an error in one clear line, and give the exit code for it."""
+    message, hint, code = "", "", EXIT_FAULT
+    match error:
+        case click.exceptions.Exit():
+            code = error.exit_code
+        case click.ClickException():
+            context = getattr(error, "ctx", None)
+            hint = f"see {context.command_path} --help" if context else ""
+            message, code = _without_variables(error.format_message()), EXIT_USAGE
+        case click.Abort() | KeyboardInterrupt():
+            message, code = "interrupted", EXIT_INTERRUPTED
+        case SgauditError():
+            message, hint, code = error.message, error.hint, error.exit_code
+        case BrokenPipeError():
+            # The reader went away; nothing more can be said, and the interpreter must not try at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = EXIT_BROKEN_PIPE
+        case OSError():
+            message = f"{error.filename or 'standard output'}: {error.strerror or error}"
+            hint, code = "see that it can be read or written, and that there is room", EXIT_USAGE
+        case _:
+            # The last door: a fault of ours must not look like a result.
+            message = f"a fault of sgaudit itself: {type(error).__name__}: {error}"
+            hint = "run it again with --debug and report what it prints"
+    if message:
+        _say(message, hint)
+    return code
 
 
 def _without_variables(text: str) -> str:

@@ -25,7 +25,7 @@ state_dir_option = option(
 )
 yes_option = option("--yes", is_flag=True, help="Do not ask.")
 
-apply_options: Callable[[Callable[..., Any]], Callable[..., Any]] = stack(
+change_options: Callable[[Callable[..., Any]], Callable[..., Any]] = stack(
     yes_option,
     option("--unsafe", is_flag=True, help="Carry out operations that the plan calls unsafe, too."),
     option(
@@ -36,9 +36,14 @@ apply_options: Callable[[Callable[..., Any]], Callable[..., Any]] = stack(
         metavar="N",
         help="Refuse a plan with more operations.",
     ),
-    option("--no-check-permissions", is_flag=True, help="Do not ask EC2 first whether each call would be allowed."),
     option("--undo-on-failure", is_flag=True, help="Take everything back when it fails or does not cure."),
     state_dir_option,
+)
+"""What `fix` and `apply` have in common."""
+
+apply_options: Callable[[Callable[..., Any]], Callable[..., Any]] = stack(
+    change_options,
+    option("--no-check-permissions", is_flag=True, help="Do not ask EC2 first whether each call would be allowed."),
 )
 
 
@@ -91,6 +96,8 @@ def _plan(path: str, run: str, options: Options) -> Plan:
 
 
 def _read(path: str) -> Plan:
+    if path == "-" and (sys.stdin is None or sys.stdin.closed):
+        raise UsageError("-: standard input is closed", hint="give it the plan, or name a file")
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:

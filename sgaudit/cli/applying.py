@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sgaudit import snapshot as snapshots
-from sgaudit.errors import ApplyError, StalePlanError, UsageError
+from sgaudit.cli.judging import Judge, selection_of
+from sgaudit.errors import ApplyError, SgauditError, StalePlanError, UsageError
 from sgaudit.fix import apply, permissions, preconditions, rollback
 from sgaudit.fix.journal import Journal, State
 from sgaudit.fix.permissions import Permitted
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from sgaudit.model import Snapshot
 
 EXIT_DONE, EXIT_PENDING, EXIT_FAILED = 0, 1, 5
-LOOKS_AFTER = (0.0, 2.0, 4.0, 8.0)
-"""Seconds before each look at the result: what was changed becomes visible everywhere with a small delay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +129,7 @@ def carry_out(plan: Plan, source: Source, options: Options, output: Output) -> i
         ApplyError: a call would be denied, or the journal can't be written.
     """
     apply.check(plan, options.max_changes)
+    judge = Judge.of(plan)
     show(plan, output)
     _check_safety(plan, options)
     account = Account.connect(source, plan.region)
@@ -139,37 +139,53 @@ def carry_out(plan: Plan, source: Source, options: Options, output: Output) -> i
     if not options.resume and journals.read(plan.run):
         journal = Journal.load(journals, plan.run)
         if not options.dry_run:
-            return _again(plan, journal, account, output)
+            return _again(judge, journal, account, output)
     if not options.dry_run:
         confirm(f"carry out {words.number(len(plan.operations), 'operation')}?", yes=options.yes)
-    check_preconditions(plan, account, journal)
+    check_preconditions(judge, account, journal)
     if options.check_permissions:
         check_permissions(plan, account, output)
     if options.dry_run:
         return EXIT_PENDING if plan.operations else EXIT_DONE
+    return _conclude(judge, account, options, output, _apply(judge.plan, account, options, output, journal))
+
+
+def _apply(plan: Plan, account: Account, options: Options, output: Output, journal: Journal | None) -> apply.Applied:
     safe = output.style.safe
-    with interruptible(output) as (stopped, sleep):
-        applied = apply.run(
-            plan,
-            account.changer,
-            journals,
-            limit=options.max_changes,
-            resume=journal is not None,
-            who=_who(),
-            sleep=sleep,
-            stopped=stopped,
-            progress=lambda operation, outcome: output.note(safe(f"{outcome}: {summary(operation)}")),
-        )
-    return _conclude(plan, account, options, output, applied)
+    try:
+        with interruptible(output) as (stopped, sleep):
+            return apply.run(
+                plan,
+                account.changer,
+                options.store,
+                limit=options.max_changes,
+                resume=journal is not None,
+                who=_who(),
+                sleep=sleep,
+                stopped=stopped,
+                progress=lambda operation, outcome: output.note(safe(f"{outcome}: {summary(operation)}")),
+            )
+    except ApplyError as error:
+        if not _begun(plan, options):
+            raise
+        raise ApplyError(error.message, hint=f"{error.hint}; then {going_on(plan.run)}") from error
 
 
-def _again(plan: Plan, journal: Journal, account: Account, output: Output) -> int:
+def _begun(plan: Plan, options: Options) -> bool:
+    try:
+        return bool(options.store.read(plan.run))
+    except UsageError:
+        return True
+
+
+def _again(judge: Judge, journal: Journal, account: Account, output: Output) -> int:
     """
     Answer for a plan that has a journal already: when all of it stands there is nothing to do.
 
     Raises:
         UsageError: it went through in part only, was taken back, or no longer stands.
     """
+    plan = judge.plan
     if journal.rolling_back:
         raise UsageError(f"run {plan.run} was taken back", hint="make a new plan with sgaudit fix")
     if journal.state is not State.APPLIED:
@@ -177,7 +193,7 @@ def _again(plan: Plan, journal: Journal, account: Account, output: Output) -> in
             f"run {plan.run} was begun before ({journal.state})",
             hint=f"go on with sgaudit apply --resume {plan.run}, or undo it with sgaudit rollback {plan.run}",
         )
-    if verify(plan, account):
+    if judge.verify(lambda: read_for(plan, account)):
         raise UsageError(
             f"run {plan.run} was applied before, and part of it is gone", hint="make a new plan with sgaudit fix"
         )
@@ -185,23 +201,48 @@ def _again(plan: Plan, journal: Journal, account: Account, output: Output) -> in
     return EXIT_DONE
 
 
-def _conclude(plan: Plan, account: Account, options: Options, output: Output, applied: apply.Applied) -> int:
+def _conclude(judge: Judge, account: Account, options: Options, output: Output, applied: apply.Applied) -> int:
+    plan = judge.plan
     counts = f"{len(applied.done)} done, {len(applied.already)} already so, {int(bool(applied.failed))} failed"
     output.write([f"run {plan.run}: {counts}, {len(applied.left)} left\n"])
     if not applied.complete:
         _say(output, f"error: {applied.error}", applied.hint and f"hint: {applied.hint}")
-    elif not (remaining := verify(plan, account)):
-        output.write(["read again: what the plan is for is cured\n"])
+    elif _cured(judge, account, output):
         return EXIT_DONE
-    else:
-        _say(output, f"error: read again, and not cured: {words.listed(remaining, 5)}")
     if options.undo_on_failure and not applied.interrupted:
-        undo(plan.run, account, options.store, output)
+        try:
+            undo(plan.run, account, options.store, output)
+        except SgauditError as error:
+            _say(output, f"error: not taken back: {error.message}", f"hint: {going_on(plan.run)}")
         return EXIT_FAILED
     if applied.stale and not applied.done:
         raise StalePlanError(applied.error, hint="make a new plan with sgaudit fix")
-    _say(output, f"hint: sgaudit apply --resume {plan.run} goes on with it; sgaudit rollback {plan.run} takes it back")
+    _say(output, f"hint: {going_on(plan.run)}")
     return EXIT_FAILED
+
+
+def _cured(judge: Judge, account: Account, output: Output) -> bool:
+    """Read again what was changed, and say what is not cured, or why that can't be told."""
+    try:
+        remaining = judge.verify(lambda: read_for(judge.plan, account))
+    except SgauditError as error:
+        _say(output, f"error: the changes are made, but can't be judged: {error.message}")
+        return False
+    if remaining:
+        _say(output, f"error: read again, and not cured: {words.listed(remaining, 5)}")
+    else:
+        output.write(["read again: what the plan is for is cured\n"])
+    return not remaining
+
+
+def going_on(run: str) -> str:
+    """Tell what can be done about a run that did not end well."""
+    return f"sgaudit apply --resume {run} goes on with it; sgaudit rollback {run} takes it back"
+
+
+def read_for(plan: Plan, account: Account) -> Snapshot:
+    """Read what a plan is about."""
+    return account.read(selection_of(plan), whole_vpc=plan.outside_known)
 
 
 def _say(output: Output, *lines: str) -> None:
@@ -250,7 +291,7 @@ def confirm(question: str, *, yes: bool) -> None:
     """
     if yes:
         return
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError("nobody is there to confirm the changes", hint="look at the plan, then give --yes")
     click.confirm(question, abort=True, err=True)
 
@@ -267,17 +308,20 @@ def summary(operation: Operation) -> str:
 
 def show(plan: Plan, output: Output) -> None:
     """Show what a plan is going to do."""
-    output.write(plan_table.render(plan, output.style))
+    output.write(plan_table.render(plan, output.style, requests=True))
 
 
-def check_preconditions(plan: Plan, account: Account, journal: Journal | None) -> None:
+def check_preconditions(judge: Judge, account: Account, journal: Journal | None) -> None:
     """
-    Read the account and see that it is as the plan expects.
+    Read the account and see that it is as the plan expects, and that it can be judged.
 
     Raises:
-        StalePlanError: it is not.
+        EmptySelectionError: there are no members.
+        StalePlanError: it is not as the plan expects.
+        UsageError: it is another account, or the plan's head is no member.
     """
-    snapshot = account.read(selection_of(plan), whole_vpc=plan.outside_known)
+    plan = judge.plan
+    snapshot = read_for(plan, account)
     if snapshot.account_id and plan.account_id and snapshot.account_id != plan.account_id:
         raise UsageError(
             f"the plan is for account {plan.account_id}, and this is {snapshot.account_id}",
@@ -286,6 +330,7 @@ def check_preconditions(plan: Plan, account: Account, journal: Journal | None) -
     changed = preconditions.changed(plan, snapshot, journal)
     if changed:
         raise StalePlanError("the plan is stale: " + "; ".join(changed), hint="make a new plan with sgaudit fix")
+    judge.requirements(snapshot)
 
 
 def check_permissions(plan: Plan, account: Account, output: Output) -> None:
@@ -307,62 +352,6 @@ def check_permissions(plan: Plan, account: Account, output: Output) -> None:
             f"AWS would deny {words.listed([summary(operation) for operation in denied], 5)}; nothing was changed",
             hint="; ".join(dict.fromkeys(apply.needed(operation.call) for operation in denied)),
         )
-
-
-def selection_of(plan: Plan) -> Selection:
-    """
-    Give the selection that a plan was made with.
-
-    Raises:
-        UsageError: it can't be read.
-    """
-    raw = plan.selection
-    try:
-        return Selection(
-            tags=tuple(TagFilter.parse(str(text)) for text in raw.get("tags", ())),
-            instance_ids=tuple(raw.get("instance_ids", ())),
-            vpc_ids=tuple(raw.get("vpc_ids", ())),
-            security_groups=tuple(raw.get("security_groups", ())),
-            everything=bool(raw.get("all", False)),
-            include_stopped=bool(raw.get("include_stopped", False)),
-            interfaces=Interfaces(raw.get("interfaces", Interfaces.PRIMARY)),
-            family=Family(raw.get("family", Family.IPV4)),
-        )
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"the plan's selection can't be read: {error}", hint="make a new plan") from error
-
-
-def judge(plan: Plan, snapshot: Snapshot) -> Audit:
-    """Judge the cluster as it was judged when the plan was made."""
-    from sgaudit.policy.load import load
-    from sgaudit.policy.resolve import resolve
-
-    settings: dict[str, Any] = dict(plan.settings)
-    selection = selection_of(plan)
-    members = select(snapshot, selection)
-    policies = [load(name) for name in settings.get("policies") or ()]
-    requirements = resolve(
-        policies, members, settings=settings.get("parameters") or {}, head=settings.get("head") or None
-    )
-    ports = settings.get("client_ports")
-    client_ports = PortSet.parse(ports) if ports else CLIENT_PORTS
-    return audit(snapshot, selection, members, requirements, client_ports=client_ports)
-
-
-def verify(plan: Plan, account: Account, *, sleep: Callable[[float], None] = time.sleep) -> Sequence[str]:
-    """Read again and tell what the plan was to cure and did not; nothing when all is cured."""
-    named = {fingerprint for operation in plan.operations for fingerprint in operation.findings}
-    remaining: list[str] = []
-    for seconds in LOOKS_AFTER:
-        sleep(seconds)
-        result = judge(plan, account.read(selection_of(plan), whole_vpc=plan.outside_known))
-        remaining = [item.title for item in result.findings if item.fingerprint in named]
-        unknown = result.counts[Verdict.UNKNOWN] - int(plan.after.get(str(Verdict.UNKNOWN), 0))
-        if unknown > 0:
-            remaining.append(f"{words.number(unknown, 'pair')} can't be judged any more")
-        if not remaining:
-            break
-    return remaining
 
 
 @contextmanager

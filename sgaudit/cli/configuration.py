@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -43,7 +42,8 @@ def read(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
 def _load(path: str | None) -> Config:
     from sgaudit.config import file
 
-    if path is None and VARIABLE not in os.environ and Path(file.NAME).is_file():
+    # What is there but is no file is read all the same: to be skipped in silence it would have to be absent.
+    if path is None and VARIABLE not in os.environ and os.path.lexists(file.NAME):
         path = file.NAME
     if not path:
         return Config()

@@ -9,7 +9,7 @@ import click
 
 from sgaudit.cli.ends import Finder, candidates, check, family_of, selection_for
 from sgaudit.cli.options import option, output_options, policy_options, selection_options, source_options
-from sgaudit.cli.run import Output, Source, client_ports, members, port_option, requirements, take_selection
+from sgaudit.cli.run import Output, Source, client_ports, members, requirements, take_selection, traffic_option
 from sgaudit.errors import UsageError
 from sgaudit.model import Family, Member
 from sgaudit.ports import ALL, NONE, PortSet
@@ -65,8 +65,8 @@ def command(**options: Any) -> int:
     finding = options.pop("finding")
     if bool(finding) == bool(options["source"] or options["target"]):
         raise UsageError(
-            "explain needs SOURCE and TARGET, or --finding",
-            hint="for example sgaudit explain node-1 node-2 --port 29500",
+            "explain takes SOURCE and TARGET or --finding, " + ("not both" if finding else "and neither is given"),
+            hint="for example sgaudit explain node-1 node-2 --port 29500 --tag cluster=train",
         )
     if finding:
         return _finding(finding, options, source, output)
@@ -81,7 +81,7 @@ def _pair(options: dict[str, Any], source: Source, output: Output) -> Trace:
     if not all(texts):
         raise UsageError("TARGET is missing", hint="for example sgaudit explain node-1 node-2 --port 29500")
     protocol, default, which = options["protocol"], Family(options["family"]), Interfaces(options["interfaces"])
-    ports, client = asked(options.pop("port"), protocol), client_ports(options)
+    ports, client = traffic_option("--port", options.pop("port"), protocol), client_ports(options)
     selection = _selection(options, texts, saved=bool(source.snapshot_path))
     snapshot = source.load(selection or Selection(everything=True), quiet=output.quiet, rule_ids=True)
     finder = Finder(candidates(snapshot, selection), which)
@@ -107,33 +107,6 @@ def _index(nodes: Any, member: Member) -> int:
         if node.instance is member.instance:
             return int(node.index)
     raise AssertionError(member.instance.instance_id)
-
-
-def asked(text: str, protocol: str) -> PortSet:
-    """
-    Read `--port`.
-
-    Raises:
-        UsageError: it can't be read, or the protocol has no ports.
-    """
-    if not text:
-        return ALL
-    if protocol == "all":
-        raise UsageError("--port goes with --protocol tcp or udp", hint="all traffic is every protocol on every port")
-    if protocol in ("tcp", "udp"):
-        return port_option("--port", text, ALL)
-    found = NONE
-    for part in text.split(","):
-        found |= _messages(part.strip())
-    return found
-
-
-def _messages(text: str) -> PortSet:
-    kind, slash, code = text.partition("/")
-    if not (kind.isdecimal() and int(kind) < 256 and (not slash or (code.isdecimal() and int(code) < 256))):
-        raise UsageError(f"--port {text!r} is not an ICMP type or TYPE/CODE", hint="for example --port 8 or --port 3/4")
-    first = int(kind) * 256
-    return PortSet.single(first + int(code)) if slash else PortSet.single(first, first + 255)
 
 
 def _finding(fingerprint: str, options: dict[str, Any], source: Source, output: Output) -> int:

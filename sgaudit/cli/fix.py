@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sgaudit.cli import configuration
+from sgaudit.cli.apply import change_options
 from sgaudit.cli.options import option, output_options, policy_options, selection_options, source_options
-from sgaudit.cli.run import Asked, Output, Source, members, take_selection, write_file
+from sgaudit.cli.run import Asked, Output, Source, distinct_files, members, take_selection, write_file
 from sgaudit.errors import UsageError
 from sgaudit.fix import planner
-from sgaudit.fix.apply import LIMIT
 from sgaudit.fix.emit import EMITTERS
 from sgaudit.fix.plan import Strategy
 from sgaudit.model import Cidr
@@ -41,11 +41,7 @@ STRATEGIES = [str(strategy) for strategy in Strategy if strategy is not Strategy
 @option("--check-permissions", is_flag=True, help="With --dry-run: ask EC2 whether each call would be allowed.")
 @option("--out", default="", metavar="FILE", help="Save the plan for sgaudit apply.")
 @option("--emit", type=click.Choice(sorted(EMITTERS)), default=None, help="Write the plan for another tool instead.")
-@option("--unsafe", is_flag=True, help="Carry out operations that are not safe as well.")
-@option("--yes", is_flag=True, help="Don't ask.")
-@option("--max-changes", type=click.IntRange(min=1), default=LIMIT, show_default=True, help="Refuse a larger plan.")
-@option("--undo-on-failure", is_flag=True, help="Take everything back when the cure is not seen.")
-@option("--state-dir", default="", metavar="DIR", help="Where journals are kept.")
+@change_options
 @output_options("table", "json")
 def command(**options: Any) -> int:
     """
@@ -54,12 +50,19 @@ def command(**options: Any) -> int:
     Without --dry-run or --emit it shows the plan, asks, writes a journal, makes the changes, reads again and
     judges again.
 
-    Exit codes: 0 nothing to do or cured; 1 changes are pending; 2 usage; 3 no such members; 4 incomplete;
+    Exit codes: 0 no change is pending, or cured (scan tells whether the cluster works); 1 changes are pending;
+    2 usage; 3 no such members; 4 incomplete;
     5 an apply failed; 6 AWS changed meanwhile.
     """
     source, output = Source.take(options), Output.take(options)
+    distinct_files([("--output", output.path), ("--out", options["out"])])
     selection = take_selection(options)
     asked = Asked.take(options)
+    _check_options(options)
+    if source.snapshot_path and options["check_permissions"]:
+        raise UsageError(
+            "--check-permissions asks EC2, and a saved snapshot is no account", hint="leave one of them out"
+        )
     if source.snapshot_path and not (options["dry_run"] or options["emit"]):
         raise UsageError(
             "a saved snapshot can't be changed", hint="look with --dry-run, or write the change with --emit"
@@ -91,6 +94,19 @@ def command(**options: Any) -> int:
     return _carry_out(plan, result, source, output, options)
 
 
+def _check_options(options: dict[str, Any]) -> None:
+    """
+    See that options go together.
+
+    Raises:
+        UsageError: two of them don't.
+    """
+    if options["cidrs"] and options["strategy"] not in (None, str(Strategy.CIDR)):
+        raise UsageError(f"--cidr goes with no --strategy {options['strategy']}", hint="leave one of them out")
+    if options["emit"] and options["check_permissions"]:
+        raise UsageError("--check-permissions goes with no --emit", hint="look with --dry-run first")
+
+
 def _planner(*, tightens: bool) -> Callable[[Audit, planner.Options], Plan]:
     if not tightens:
         return planner.plan
@@ -114,7 +130,7 @@ def _cidr(text: str) -> Cidr:
 
 def _show(plan: Plan, output: Output, form: str) -> None:
     if form == "json":
-        output.write([json.dumps(plan.to_json(), indent=2, ensure_ascii=False), "\n"])
+        output.write([json.dumps(plan.to_json(), indent=2), "\n"])
     else:
         output.write(plan_table.render(plan, output.style))
 

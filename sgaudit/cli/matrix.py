@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from sgaudit.cli.options import client_ports_option, option, output_options, selection_options, source_options
-from sgaudit.cli.run import Output, Source, client_ports, members, port_option, take_selection
-from sgaudit.ports import ALL
+from sgaudit.cli.run import Output, Source, client_ports, members, take_selection, traffic_option
 from sgaudit.reach.matrix import build
 from sgaudit.report import matrix_csv, matrix_json, matrix_table
 from sgaudit.report.pairs import View
@@ -23,7 +22,7 @@ from sgaudit.rules.audit import EXIT_CLEAN, EXIT_INCOMPLETE
     type=click.Choice(["tcp", "udp", "icmp", "icmpv6", "all"]),
     default="tcp",
     show_default=True,
-    help="Which traffic to judge.",
+    help="Which traffic to judge; for icmp the ports are types, or TYPE/CODE (in JSON and CSV: type * 256 + code).",
 )
 @option("--ports", default="", metavar="PORTS", help="Ports by which the verdict goes.  [default: all]")
 @option("--pairs", is_flag=True, help="List every pair instead of classes.")
@@ -37,7 +36,7 @@ def command(**options: Any) -> int:
     """
     source, output = Source.take(options), Output.take(options)
     selection = take_selection(options)
-    ports = port_option("--ports", options["ports"], ALL)
+    ports = traffic_option("--ports", options["ports"], options["protocol"])
     client = client_ports(options)
     snapshot = source.load(selection, quiet=output.quiet)
     matrix = build(snapshot, members(snapshot, selection), family=selection.family, client_ports=client)

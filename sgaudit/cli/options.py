@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from sgaudit.cli import complete
 from sgaudit.severity import Severity
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ source_options: Callable[[Callable[..., Any]], Callable[..., Any]] = stack(
         "snapshot_path",
         default="",
         metavar="PATH",
+        shell_complete=complete.files,
         help="Read a saved snapshot, a folder of AWS CLI answers, or - for standard input, instead of AWS.",
     ),
     option(
@@ -72,6 +74,7 @@ config_option = option(
     "--config",
     default=None,
     metavar="FILE",
+    shell_complete=complete.files,
     is_eager=True,
     expose_value=False,
     callback=_configure,
@@ -86,11 +89,33 @@ selection_options: Callable[[Callable[..., Any]], Callable[..., Any]] = stack(
         "tags",
         multiple=True,
         metavar="KEY=VALUE",
+        shell_complete=complete.tags,
         help="Members have this tag: KEY=A,B means either, KEY alone any value, * and ? match. Repeat for and.",
     ),
-    option("--instance-id", "instance_ids", multiple=True, metavar="ID", help="Members by id."),
-    option("--vpc-id", "vpc_ids", multiple=True, metavar="ID", help="Members in this VPC."),
-    option("--security-group", "security_groups", multiple=True, metavar="ID", help="Members that carry this group."),
+    option(
+        "--instance-id",
+        "instance_ids",
+        multiple=True,
+        metavar="ID",
+        shell_complete=complete.instances,
+        help="Members by id.",
+    ),
+    option(
+        "--vpc-id",
+        "vpc_ids",
+        multiple=True,
+        metavar="ID",
+        shell_complete=complete.vpcs,
+        help="Members in this VPC.",
+    ),
+    option(
+        "--security-group",
+        "security_groups",
+        multiple=True,
+        metavar="ID",
+        shell_complete=complete.security_groups,
+        help="Members that carry this group.",
+    ),
     option("--all", "everything", is_flag=True, help="Every instance is a member."),
     option("--include-stopped", is_flag=True, help="Count stopped instances as well."),
     option(
@@ -122,6 +147,7 @@ policy_options: Callable[[Callable[..., Any]], Callable[..., Any]] = stack(
         "policies",
         multiple=True,
         metavar="NAME|FILE",
+        shell_complete=complete.policies,
         help="What the cluster needs; repeat to ask for several.  [default: pytorch-gloo]",
     ),
     option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the policies."),
@@ -139,9 +165,27 @@ fail_on_option = option(
 )
 
 rule_options: Callable[[Callable[..., Any]], Callable[..., Any]] = stack(
-    option("--select", multiple=True, metavar="RULE", help="Look for this only; repeat for several.  [default: all]"),
-    option("--ignore", multiple=True, metavar="RULE", help="Do not look for this; repeat for several."),
-    option("--baseline", default="", metavar="FILE", help="Suppress the findings that this file knows."),
+    option(
+        "--select",
+        multiple=True,
+        metavar="RULE",
+        shell_complete=complete.rules,
+        help="Look for this only; repeat for several.  [default: all]",
+    ),
+    option(
+        "--ignore",
+        multiple=True,
+        metavar="RULE",
+        shell_complete=complete.rules,
+        help="Do not look for this; repeat for several.",
+    ),
+    option(
+        "--baseline",
+        default="",
+        metavar="FILE",
+        shell_complete=complete.files,
+        help="Suppress the findings that this file knows.",
+    ),
     option("--write-baseline", default="", metavar="FILE", help="Save the findings as a baseline."),
 )
 
@@ -171,7 +215,14 @@ def output_options(*formats: str) -> Callable[[Callable[..., Any]], Callable[...
             show_default=True,
             help="How to write the result.",
         ),
-        option("-o", "--output", default="-", metavar="FILE", help="Write to a file instead of standard output."),
+        option(
+            "-o",
+            "--output",
+            default="-",
+            metavar="FILE",
+            shell_complete=complete.files,
+            help="Write to a file instead of standard output.",
+        ),
         shown_options,
     )
 
@@ -197,5 +248,6 @@ def outputs_options(*formats: str) -> Callable[[Callable[..., Any]], Callable[..
             metavar="FILE",
             help="Write to a file instead of standard output.",
         ),
+        option("--verbose", "-v", is_flag=True, help="Say what is done, and how long it takes."),
         shown_options,
     )

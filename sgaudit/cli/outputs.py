@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -12,17 +13,18 @@ import click
 from sgaudit.cli.run import Output
 from sgaudit.errors import UsageError
 from sgaudit.report import formats
+from sgaudit.report.terminal import Style
 from sgaudit.report.told import Told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sgaudit.report.formats import Format
-    from sgaudit.report.terminal import Style
     from sgaudit.rules.audit import Audit
     from sgaudit.severity import Severity
 
 STANDARD = "-"
+SAFE = Style(unicode=True).safe
 GIVEN = "sgaudit.given"
 FORMAT, OUTPUT = "formats", "outputs"
 
@@ -37,12 +39,28 @@ class OrderedCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
+class Steps:
+    """Says on standard error what has been done, and how long it took, where that is wanted."""
+
+    def __init__(self, *, shown: bool) -> None:
+        self._shown = shown
+        self._since = time.perf_counter()
+
+    def done(self, text: str) -> None:
+        """End a step, and begin the next one."""
+        now = time.perf_counter()
+        if self._shown:
+            click.echo(f"{SAFE(text)} in {now - self._since:.2f} s", err=True)
+        self._since = now
+
+
 @dataclass(frozen=True, slots=True)
 class Outputs:
     """Where each format goes, and how it may look there."""
 
     targets: tuple[tuple[Format, Output], ...]
     quiet: bool
+    verbose: bool = False
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Outputs:
@@ -53,14 +71,14 @@ class Outputs:
             UsageError: two results would go to the same place, or a file's name says nothing that is known.
         """
         names, files = options.pop(FORMAT), options.pop(OUTPUT)
-        no_color, quiet = options.pop("no_color"), options.pop("quiet")
+        no_color, quiet, verbose = options.pop("no_color"), options.pop("quiet"), options.pop("verbose")
         given = click.get_current_context().meta.get(GIVEN, [])
         targets = [
             (_format(name, file), Output(file or STANDARD, no_color, quiet))
             for name, file in pairs(given, names, files)
         ]
         _refuse_twice(output.path for _, output in targets)
-        return cls(tuple(targets), quiet)
+        return cls(tuple(targets), quiet, verbose)
 
     @property
     def style(self) -> Style:
@@ -71,6 +89,10 @@ class Outputs:
     def shown(self) -> bool:
         """Whether a result goes to standard output."""
         return any(output.path == STANDARD for _, output in self.targets)
+
+    def steps(self) -> Steps:
+        """Begin to tell what is done."""
+        return Steps(shown=self.verbose and not self.quiet)
 
     def write(self, audit: Audit, fail_on: Severity) -> None:
         """

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from sgaudit.cli import complete
 from sgaudit.cli.options import output_options, pass_on
 from sgaudit.cli.run import Output
 from sgaudit.errors import PolicyError
@@ -34,7 +35,7 @@ def list_(**options: Any) -> int:
 
 
 @command.command(name="show")
-@click.argument("name", metavar="NAME|FILE")
+@click.argument("name", metavar="NAME|FILE", shell_complete=complete.policies)
 @output_options("table", "json")
 def show(name: str, **options: Any) -> int:
     """Explain a policy: what must be open or must hold, why, and where that is written."""

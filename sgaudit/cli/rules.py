@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from sgaudit.cli import complete
 from sgaudit.cli.options import output_options, pass_on
 from sgaudit.cli.run import Output
 from sgaudit.report import catalogue
@@ -33,7 +34,7 @@ def list_(**options: Any) -> int:
 
 
 @command.command(name="show")
-@click.argument("rule_id", metavar="ID")
+@click.argument("rule_id", metavar="ID", shell_complete=complete.rules)
 @output_options("table", "json")
 def show(rule_id: str, **options: Any) -> int:
     """Explain a rule: why it matters, what to do, and where AWS or the framework says so."""

@@ -18,7 +18,7 @@ from sgaudit import snapshot as snapshots
 from sgaudit.cli import configuration
 from sgaudit.errors import UsageError
 from sgaudit.model import Family
-from sgaudit.ports import CLIENT_PORTS, PortSet
+from sgaudit.ports import ALL, CLIENT_PORTS, NONE, PortSet
 from sgaudit.report.terminal import Style
 from sgaudit.selection import Interfaces, Selection, TagFilter
 
@@ -166,6 +166,35 @@ def port_option(name: str, text: str, default: PortSet) -> PortSet:
         return PortSet.parse(text)
     except ValueError as error:
         raise UsageError(f"{name}: {error}", hint=f"for example {name} 32768-60999") from error
+
+
+def traffic_option(name: str, text: str, protocol: str) -> PortSet:
+    """
+    Read an option that holds ports, or for ICMP types and codes.
+
+    Raises:
+        UsageError: it can't be read, or the protocol has neither.
+    """
+    if not text:
+        return ALL
+    if protocol == "all":
+        raise UsageError(f"{name} goes with no --protocol all", hint="all traffic is every protocol on every port")
+    if protocol in ("tcp", "udp"):
+        return port_option(name, text, ALL)
+    found = NONE
+    for part in text.split(","):
+        found |= _messages(name, part.strip())
+    return found
+
+
+def _messages(name: str, text: str) -> PortSet:
+    kind, slash, code = text.partition("/")
+    if not (kind.isdecimal() and int(kind) < 256 and (not slash or (code.isdecimal() and int(code) < 256))):
+        raise UsageError(
+            f"{name} {text!r} is not an ICMP type or TYPE/CODE", hint=f"for example {name} 8 or {name} 3/4"
+        )
+    first = int(kind) * 256
+    return PortSet.single(first + int(code)) if slash else PortSet.single(first, first + 255)
 
 
 def client_ports(options: dict[str, Any]) -> PortSet:
@@ -334,6 +363,26 @@ class Output:
         """Say something beside the result."""
         if not self.quiet:
             click.echo(text, err=True)
+
+
+def distinct_files(named: Iterable[tuple[str, str]]) -> None:
+    """
+    See that no two options write to the same file: the later result would take the earlier one's place.
+
+    Args:
+        named: options and the files that they name; `-` and nothing are no files.
+
+    Raises:
+        UsageError: two do.
+    """
+    known: dict[str, str] = {}
+    for option, path in named:
+        if path in ("", "-"):
+            continue
+        place = os.path.realpath(path)
+        if place in known and (Path(place).is_file() or not Path(place).exists()):
+            raise UsageError(f"{option} and {known[place]} both name {path}", hint="name two files")
+        known[place] = option
 
 
 def write_file(option: str, path: str, pieces: Iterable[str]) -> None:

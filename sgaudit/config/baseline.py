@@ -101,4 +101,4 @@ def render(findings: Iterable[Known], created: str) -> str:
         "created": created,
         "findings": [{key: getattr(item, key) for key in KEYS} for item in ordered],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2) + "\n"

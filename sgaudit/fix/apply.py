@@ -13,7 +13,7 @@ from sgaudit.errors import CallError, Failure, UsageError
 from sgaudit.fix.calls import TRIES, Calls, Sleep, wait_before
 from sgaudit.fix.changer import Changer, Raw
 from sgaudit.fix.effect import Effect, Seen
-from sgaudit.fix.effects import check_request, effect_of
+from sgaudit.fix.effects import check_request, effect_of, references
 from sgaudit.fix.journal import Journal, State
 from sgaudit.fix.plan import Call, Operation, Plan
 from sgaudit.fix.simulate import resolved
@@ -130,17 +130,6 @@ def check(plan: Plan, limit: int) -> None:
                 hint="make a new plan with sgaudit fix --dry-run --out FILE",
             )
         known.add(operation.id)
-
-
-def references(value: Any) -> set[str]:
-    """Tell which operations a request refers to."""
-    if isinstance(value, dict):
-        if set(value) == {"Ref"}:
-            return {str(value["Ref"])}
-        return {name for item in value.values() for name in references(item)}
-    if isinstance(value, list | tuple):
-        return {name for item in value for name in references(item)}
-    return set()
 
 
 def _journal(plan: Plan, store: Store, *, resume: bool, who: str) -> Journal:

@@ -13,14 +13,18 @@ A journal is a list of JSON objects, one a line:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
 from sgaudit.errors import UsageError
-from sgaudit.fix.plan import Plan, from_json
-from sgaudit.fix.store import Store
+from sgaudit.fix.effects import check_request, references
+from sgaudit.fix.effects_written import check_before, check_made
+from sgaudit.fix.fields import FieldError, Fields
+from sgaudit.fix.plan import Call, Operation, Plan, from_json
+from sgaudit.fix.store import Store, damaged
 
 SCHEMA_VERSION = 1
 Line = Mapping[str, Any]
@@ -78,12 +82,12 @@ class Journal:
         lines = store.read(run)
         if not lines:
             raise UsageError(f"there is no run {run!r}", hint="list the runs with sgaudit runs")
-        if lines[0]["kind"] != "run":
-            raise UsageError(f"the journal of {run!r} has no beginning", hint="restore the file, or undo by hand")
-        if lines[0].get("schema_version") != SCHEMA_VERSION:
-            raise UsageError(
-                f"the journal of {run!r} is of another schema version", hint="use the sgaudit that wrote it"
-            )
+        check = _Check(run)
+        for number, line in enumerate(lines, start=1):
+            try:
+                check.line(line, first=number == 1)
+            except FieldError as error:
+                raise damaged(store, run, number, str(error)) from error
         return cls(store, run, lines)
 
     @classmethod
@@ -169,3 +173,118 @@ def merged(old: Made, new: Made) -> Made:
     if "previous" in old:
         joined["previous"] = old["previous"]
     return joined
+
+
+class _Check:
+    """Sees line by line that a journal can be what this version has written, for somebody may have edited it."""
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._operations: dict[str, Operation] = {}
+        self._created: set[str] = set()
+        self._others: Mapping[str, Callable[[Fields], None]] = {
+            "call": self._call,
+            "done": self._end_of_call,
+            "already": self._end_of_call,
+            "failed": self._failed,
+            "end": _state,
+            "rollback": lambda _: None,
+            "undo-call": self._undo_call,
+            "undone": self._undone,
+            "undo-failed": self._undo_failed,
+            "rollback-end": _state,
+        }
+
+    def line(self, line: Line, *, first: bool) -> None:
+        """
+        Check a line.
+
+        Raises:
+            FieldError: it is damaged.
+        """
+        found = Fields(line)
+        kind = found.text("kind")
+        if first != (kind == "run"):
+            raise FieldError("the journal does not begin with it" if kind == "run" else "the journal has no beginning")
+        found.text("time")
+        if kind == "run":
+            self._header(found)
+        elif kind in self._others:
+            self._others[kind](found)
+        else:
+            raise FieldError(f"{kind!r} is not a kind of line")
+
+    def _header(self, found: Fields) -> None:
+        version = found.any("schema_version")
+        if isinstance(version, bool) or version != SCHEMA_VERSION:
+            raise FieldError(f"schema_version is not {SCHEMA_VERSION}: use the sgaudit that wrote it")
+        for key in ("run", "account_id", "region", "who"):
+            found.text(key)
+        try:
+            plan = from_json(found.any("plan"), "plan")
+        except UsageError as error:
+            raise FieldError(error.message) from error
+        if {found.raw["run"], plan.run} != {self._run}:
+            raise FieldError("it is the journal of another run")
+        self._operations = {operation.id: operation for operation in plan.operations}
+        if len(self._operations) != len(plan.operations):
+            raise FieldError("plan.operations: an operation is there twice")
+        for operation in plan.operations:
+            _check_request(operation)
+
+    def _operation(self, found: Fields) -> Operation:
+        name = found.text("operation")
+        if name not in self._operations:
+            raise FieldError(f"operation {name!r} is not in the plan")
+        return self._operations[name]
+
+    def _call(self, found: Fields) -> None:
+        operation = self._operation(found)
+        if found.text("api") != operation.call.api:
+            raise FieldError(f"api is not {operation.call.api}, that of {operation.id}")
+        if absent := references(operation.call.params) - self._created:
+            raise FieldError(f"{operation.id} is called before there is what {', '.join(sorted(absent))} creates")
+        params = found.plain("params")
+        _check_request(replace(operation, call=Call(operation.call.api, params)))
+        check_before(operation.call.api, found.object("before"))
+
+    def _end_of_call(self, found: Fields) -> None:
+        operation = self._operation(found)
+        if found.has("made"):
+            check_made(operation.call.api, found.object("made"))
+        if found.has("request_id"):
+            found.text("request_id")
+        if found.text("created"):
+            self._created.add(operation.id)
+
+    def _failed(self, found: Fields) -> None:
+        self._end_of_call(found)
+        found.text("code")
+        found.text("message")
+        if found.has("settled"):
+            found.flag("settled")
+
+    def _undo_call(self, found: Fields) -> None:
+        self._operation(found)
+        found.text("api", filled=True)
+        found.plain("params")
+
+    def _undone(self, found: Fields) -> None:
+        self._operation(found)
+        found.texts("left")
+
+    def _undo_failed(self, found: Fields) -> None:
+        self._operation(found)
+        found.text("code")
+        found.text("message")
+
+
+def _state(found: Fields) -> None:
+    found.choice("state", State)
+
+
+def _check_request(operation: Operation) -> None:
+    try:
+        check_request(operation)
+    except UsageError as error:
+        raise FieldError(error.message) from error

@@ -14,8 +14,21 @@ from enum import StrEnum
 from typing import Any
 
 from sgaudit.errors import UsageError
+from sgaudit.fix.fields import FieldError, Fields, number_of, text_of
+from sgaudit.ports import PortSet
 
 SCHEMA_VERSION = 1
+VERDICTS = ("open", "partial", "blocked", "unknown")
+"""What ordered pairs of members are counted by."""
+
+
+class ResourceType(StrEnum):
+    """What a plan can rest on."""
+
+    SECURITY_GROUP = "security-group"
+    NETWORK_ACL = "network-acl"
+    NETWORK_INTERFACE = "network-interface"
+    PREFIX_LIST = "prefix-list"
 
 
 class Strategy(StrEnum):
@@ -133,7 +146,7 @@ class Precondition:
     """What must still be so when the plan is applied."""
 
     resource_type: str
-    """`security-group`, `network-acl`, `network-interface`."""
+    """One of `ResourceType`."""
     resource_id: str
     fingerprint: str
     """Of everything about the resource that the plan rests on; see `preconditions.fingerprint_of`."""
@@ -212,16 +225,17 @@ def from_json(document: Any, name: str) -> Plan:
         UsageError: it is no plan of this version; the message names the file and the key.
     """
     try:
-        if document["kind"] != "plan" or document["schema_version"] != SCHEMA_VERSION:
+        found = Fields(document)
+        kind, version = found.raw.get("kind"), found.raw.get("schema_version")
+        if kind != "plan" or isinstance(version, bool) or version != SCHEMA_VERSION:
             raise UsageError(
                 f"{name}: not a plan of schema version {SCHEMA_VERSION}",
                 hint="make one with sgaudit fix --dry-run --out FILE",
             )
-        return _plan(document)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        return _plan(found)
+    except FieldError as error:
         raise UsageError(
-            f"{name}: not a whole plan: {type(error).__name__} at {error}",
-            hint="make a new one with sgaudit fix --dry-run --out FILE",
+            f"{name}: not a whole plan: {error}", hint="make a new one with sgaudit fix --dry-run --out FILE"
         ) from error
 
 
@@ -239,40 +253,97 @@ def loads(data: bytes, name: str) -> Plan:
     return from_json(document, name)
 
 
-def _plan(document: Mapping[str, Any]) -> Plan:
-    opens = document["opens"]
+def _plan(found: Fields) -> Plan:
+    opens = found.object("opens")
     return Plan(
-        run=str(document["run"]),
-        created=str(document["created"]),
-        tool_version=str(document["tool_version"]),
-        account_id=str(document["account_id"]),
-        region=str(document["region"]),
-        selection=dict(document["selection"]),
-        settings=dict(document["settings"]),
-        strategy=Strategy(document["strategy"]),
-        exact=bool(document["exact"]),
-        operations=tuple(_operation(item) for item in document["operations"]),
-        before=dict(document["before"]),
-        after=dict(document["after"]),
-        required=int(opens["required"]),
-        extra=tuple(Extra(**item) for item in opens["extra"]),
-        outside_known=bool(opens["outside_known"]),
-        unfixable=tuple(Unfixable(**item) for item in document["unfixable"]),
+        run=found.text("run", filled=True),
+        created=found.text("created"),
+        tool_version=found.text("tool_version"),
+        account_id=found.text("account_id"),
+        region=found.text("region"),
+        selection=_selection(found),
+        settings=_settings(found),
+        strategy=found.choice("strategy", Strategy),
+        exact=found.flag("exact"),
+        operations=tuple(_operation(item) for item in found.objects("operations")),
+        before=_counts(found, "before"),
+        after=_counts(found, "after"),
+        required=opens.count("required"),
+        extra=tuple(_extra(item) for item in opens.objects("extra")),
+        outside_known=opens.flag("outside_known"),
+        unfixable=tuple(
+            Unfixable(item.text("finding"), item.text("rule"), item.text("title"), item.text("reason"))
+            for item in found.objects("unfixable")
+        ),
         preconditions=tuple(
-            Precondition(item["type"], item["id"], item["fingerprint"]) for item in document["preconditions"]
+            Precondition(str(item.choice("type", ResourceType)), item.text("id", filled=True), item.text("fingerprint"))
+            for item in found.objects("preconditions")
         ),
     )
 
 
-def _operation(item: Mapping[str, Any]) -> Operation:
-    inverse = item["inverse"]
+def _selection(found: Fields) -> dict[str, Any]:
+    selection = found.object("selection")
+    for keys, take in (
+        (("tags", "instance_ids", "vpc_ids", "security_groups"), selection.texts),
+        (("all", "include_stopped"), selection.flag),
+        (("interfaces", "family"), selection.text),
+    ):
+        for key in keys:
+            if selection.has(key):
+                take(key)
+    return found.plain("selection")
+
+
+def _settings(found: Fields) -> dict[str, Any]:
+    settings = found.object("settings")
+    if settings.has("policies"):
+        settings.texts("policies")
+    if settings.has("parameters"):
+        settings.table("parameters", text_of)
+    if settings.raw.get("head") is not None:
+        settings.text("head")
+    if settings.raw.get("client_ports") is not None and (ports := settings.text("client_ports")):
+        try:
+            PortSet.parse(ports)
+        except ValueError as error:
+            raise FieldError(f"{settings.path('client_ports')}: {error}") from error
+    return found.plain("settings")
+
+
+def _counts(found: Fields, key: str) -> dict[str, int]:
+    table = found.object(key)
+    for name in found.table(key, number_of):
+        if name not in VERDICTS:
+            raise FieldError(f"{table.path(name)} is no verdict: {', '.join(VERDICTS)}")
+    return {name: table.count(name) for name in table.raw}
+
+
+def _extra(item: Fields) -> Extra:
+    source, target, protocol, ports = (item.text(key) for key in ("source", "target", "protocol", "ports"))
+    return Extra(source, target, protocol, ports, item.count("pairs"), item.flag("outside"))
+
+
+def _operation(item: Fields) -> Operation:
+    inverse = None if item.any("inverse") is None else _call(item.object("inverse"))
     return Operation(
-        id=str(item["id"]),
-        call=Call(str(item["api"]), dict(item["params"])),
-        reason=str(item["reason"]),
-        findings=tuple(item["findings"]),
-        safety=Safety(item["class"]),
-        unsafe_because=str(item["unsafe_because"]),
-        inverse=None if inverse is None else Call(str(inverse["api"]), dict(inverse["params"])),
-        quota=dict(item["quota"]),
+        id=item.text("id", filled=True),
+        call=_call(item),
+        reason=item.text("reason"),
+        findings=item.texts("findings"),
+        safety=item.choice("class", Safety),
+        unsafe_because=item.text("unsafe_because"),
+        inverse=inverse,
+        quota=_quota(item),
     )
+
+
+def _call(item: Fields) -> Call:
+    return Call(item.text("api", filled=True), item.plain("params"))
+
+
+def _quota(item: Fields) -> dict[str, Any]:
+    quota = item.object("quota")
+    if not quota.raw:
+        return {}
+    return {"name": quota.text("name"), **{key: quota.count(key) for key in ("before", "after", "limit")}}

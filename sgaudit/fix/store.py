@@ -40,6 +40,9 @@ class Store(Protocol):
             UsageError: the journal is damaged, or can't be read.
         """
 
+    def name(self, run: str) -> str:
+        """Tell where the lines of a run are, for messages."""
+
     def runs(self) -> list[str]:
         """List the runs."""
 
@@ -110,7 +113,11 @@ class FolderStore:
         except OSError as error:
             raise UsageError(f"{file}: {error.strerror}", hint="check --state-dir and who owns the file") from error
         whole = data[: data.rfind(b"\n") + 1]
-        return [_line(text, file, number) for number, text in enumerate(whole.splitlines(), start=1)]
+        return [_line(text, self, run, number) for number, text in enumerate(whole.splitlines(), start=1)]
+
+    def name(self, run: str) -> str:
+        """Do what `Store.name` promises."""
+        return str(self._file(run))
 
     def runs(self) -> list[str]:
         """Do what `Store.runs` promises."""
@@ -207,11 +214,19 @@ def _sync_folder(path: Path) -> None:
             os.close(handle)
 
 
-def _line(text: bytes, file: Path, number: int) -> Line:
+def damaged(store: Store, run: str, number: int, what: str) -> UsageError:
+    """Give the error that says which line of a journal is wrong, and what about it."""
+    return UsageError(
+        f"the journal of run {run} is damaged: {store.name(run)}: line {number}: {what}",
+        hint="restore the file, or undo by hand what its lines tell",
+    )
+
+
+def _line(text: bytes, store: Store, run: str, number: int) -> Line:
     try:
         line = json.loads(text)
     except (ValueError, RecursionError):
         line = None
     if not isinstance(line, dict) or not isinstance(line.get("kind"), str):
-        raise UsageError(f"{file}:{number}: the journal is damaged", hint="restore the file, or undo by hand")
+        raise damaged(store, run, number, "not a JSON object with a kind")
     return line

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sgaudit.iac.document import ELSEWHERE, add_defaults
 from sgaudit.iac.stack import Acl, Group, Subnet, Table, Vpc, everything
-from sgaudit.iac.values import Entry, Id, Peer, Raw, Row, Unknown, entry
+from sgaudit.iac.values import UNKNOWN, Entry, Id, Peer, Raw, Row, Unknown, entry
 
 if TYPE_CHECKING:
     from sgaudit.iac.properties import Made, One, Properties
@@ -112,7 +112,8 @@ def _groups(made: Made) -> None:
 
 
 def _separate(one: One, stack: Stack) -> None:
-    group_id: Id = one.properties.one("GroupId")
+    # A rule that names its group in another way may be anybody's.
+    group_id: Id = one.properties.one("GroupId") or UNKNOWN
     rows = _rows(one.properties) if one.sure else None
     if rows is None:
         stack.spoil_groups(group_id, one.place, "the rule is not known")

@@ -46,7 +46,7 @@ def finish(stack: Stack) -> Reading:
     document: Raw = {**lists, "Reservations": reservations, "PrefixListEntries": entries}
     if stack.region:
         document["Region"] = stack.region
-    return Reading(document, _places(stack, document), tuple(stack.notes))
+    return Reading(document, _places(stack, document), stack.told())
 
 
 IDS = {

@@ -76,7 +76,11 @@ class Template:
     def made(self, name: str) -> bool | Unknown:
         """Tell whether a resource will be there."""
         condition = self.resources[name].get("Condition")
-        return self.condition(condition) if isinstance(condition, str) else True
+        if condition is None:
+            return True
+        if not isinstance(condition, str):
+            raise ContentError(f"Resources.{name}.Condition", "expected the name of a condition")
+        return self.condition(condition)
 
     def value(self, value: Any) -> Any:
         """Work a value out; what can't be is Unknown."""

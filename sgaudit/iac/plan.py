@@ -75,6 +75,11 @@ class Block:
         """Whether an attribute is, in whole or in part, known after apply."""
         return partly(self.unknown.get(name) if isinstance(self.unknown, dict) else self.unknown)
 
+    def left_open(self, name: str) -> bool:
+        """Whether the configuration leaves an attribute to the provider, and so its value to the apply."""
+        mark = self.unknown.get(name) if isinstance(self.unknown, dict) else self.unknown
+        return mark is True and not self.configured(name)
+
     def text(self, name: str) -> str:
         """Give text; empty when it is not known or not there."""
         value = self.get(name)
@@ -152,7 +157,8 @@ def merge(expressions: Any) -> Any:
     merged: dict[str, Any] = {}
     for one in expressions if isinstance(expressions, list) else ():
         for name, expression in one.items() if isinstance(one, dict) else ():
-            references = expression.get("references", []) if isinstance(expression, dict) else []
+            references = expression.get("references") if isinstance(expression, dict) else None
+            references = references if isinstance(references, list) else []
             merged.setdefault(name, {"references": []})["references"].extend(references)
     return merged
 
@@ -295,7 +301,8 @@ def _collect(plan: Plan, module: Raw, address: str, changes: Mapping[str, Raw], 
         if (data_only and managed) or place in plan.resources:
             continue
         change = _object(changes.get(place, {}), "change")
-        actions = change.get("actions") or []
+        actions = change.get("actions")
+        actions = actions if isinstance(actions, list) else []
         unknown = change.get("after_unknown")
         before = change.get("before")
         index = item.get("index")

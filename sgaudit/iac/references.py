@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from sgaudit.iac.plan import config_path, steps
+from sgaudit.iac.plan import config_path, partly, steps
 from sgaudit.iac.values import UNKNOWN, Id, Ids, Unknown
 
 if TYPE_CHECKING:
@@ -74,11 +74,12 @@ class Resolver:
     plan: Plan
     kinds: dict[str, str] = field(default_factory=dict)
     """Stand-in id to the kind of thing that it stands for: the type, or type and attribute."""
-    _families: dict[tuple[str, str, str], list[Resource]] = field(default_factory=dict)
+    _families: dict[tuple[bool, str, str, str], dict[int | str | None, Resource]] = field(default_factory=dict)
+    """The instances of each resource by their key."""
 
     def __post_init__(self) -> None:
         for one in self.plan.resources.values():
-            self._families.setdefault((one.module, one.type, one.name), []).append(one)
+            self._families.setdefault((one.managed, one.module, one.type, one.name), {})[one.index] = one
 
     def id_of(self, resource: Resource) -> Id:
         """Tell the id of a resource: AWS's where it has one, else a stand-in made of its address."""
@@ -102,7 +103,9 @@ class Resolver:
         found = self._wanted(block, name, kinds, several=True)
         value, mark = block.values.get(name), block.unknown.get(name) if isinstance(block.unknown, dict) else True
         if isinstance(value, list) and isinstance(mark, list):
-            # What the list knows by itself is there beside the unknown rest.
+            # What the list knows by itself stands beside the rest, whose number is known: more names are a choice.
+            fits = len(found.ids) <= sum(map(partly, mark))
+            found = replace(found, exact=found.exact and fits)
             found = Found(tuple(item for item in value if isinstance(item, str))) | found
         if found.exact and found.ids and not (block.shared and len(found.ids) > 1):
             return found.ids
@@ -161,7 +164,8 @@ class Resolver:
             return NOTHING_KNOWN
         if "constant_value" in expression:
             return _literal(expression["constant_value"])
-        references = [one for one in expression.get("references") or () if isinstance(one, str)]
+        listed = expression.get("references")
+        references = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
         keyed = any(one in KEYS for one in references)
         found, seen = Found(), False
         for reference in chains(references):
@@ -203,16 +207,17 @@ class Resolver:
         keyed: bool,
         managed: bool,
     ) -> Found:
-        family = [one for one in self._families.get((module, type_, name), ()) if one.managed is managed]
+        family = self._families.get((managed, module, type_, name), {})
         if rest and (isinstance(rest[0], int) or str(rest[0]).startswith('"')):
-            index = rest[0] if isinstance(rest[0], int) else json.loads(str(rest[0]))
-            family, rest = [one for one in family if one.index == index], rest[1:]
-        elif keyed and len(family) > 1:
-            own = self._families.get((resource.module, resource.type, resource.name), []) if resource else []
-            if resource is None or {one.index for one in own} != {one.index for one in family}:
-                return self._all(family, rest, depth, exact=False)
-            family = [one for one in family if one.index == resource.index]
-        return self._all(family, rest, depth, exact=True)
+            index = _key(rest[0])
+            chosen = [family[index]] if index in family else []
+            return self._all(chosen, rest[1:], depth, exact=True)
+        if keyed and len(family) > 1:
+            own = self._families.get((True, resource.module, resource.type, resource.name)) if resource else None
+            if resource is None or own is None or own.keys() != family.keys():
+                return self._all(list(family.values()), rest, depth, exact=False)
+            return self._all([family[resource.index]], rest, depth, exact=True)
+        return self._all(list(family.values()), rest, depth, exact=True)
 
     def _all(self, family: list[Resource], rest: list[str | int], depth: int, *, exact: bool) -> Found:
         name = str(rest[0]) if rest else "id"
@@ -279,6 +284,16 @@ def single(found: Found) -> Id:
     if found.exact and len(found.ids) == 1:
         return found.ids[0]
     return Unknown(found.ids) if found.bounded and found.ids else UNKNOWN
+
+
+def _key(step: str | int) -> str | int | None:
+    """Read the key of an instance; one that is written in a way of its own is nobody's."""
+    if isinstance(step, int):
+        return step
+    try:
+        return str(json.loads(step))
+    except ValueError:
+        return None
 
 
 def _literal(value: Any) -> Found:

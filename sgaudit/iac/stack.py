@@ -10,6 +10,7 @@ from sgaudit.iac.values import UNKNOWN, Entry, Id, Ids, Peer, Row, Unknown
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+MOST_NOTES = 50
 Tags = dict[str, str]
 Key = tuple[int, bool, bool]
 
@@ -120,14 +121,24 @@ class Stack:
     region: str = ""
     places: dict[str, str] = field(default_factory=dict)
     """Where the thing with an id stands in the file."""
-    notes: dict[str, None] = field(default_factory=dict)
+    notes: dict[str, dict[str, None]] = field(default_factory=dict)
+    """What could not be used, and the places in the file that it is about."""
     acls_doubtful: bool = False
     """Whether some association of an ACL could not be placed: it may be that of any subnet."""
     tables_doubtful: bool = False
 
     def note(self, place: str, text: str) -> None:
         """Say what of the file could not be used."""
-        self.notes[f"{place}: {text}"] = None
+        self.notes.setdefault(text, {})[place] = None
+
+    def told(self) -> tuple[str, ...]:
+        """Give the notes, one line each: what is said of several places is said once."""
+        lines = [
+            f"{next(iter(places))}{f' and {len(places) - 1} more' if len(places) > 1 else ''}: {text}"
+            for text, places in self.notes.items()
+        ]
+        left = len(lines) - MOST_NOTES
+        return (*lines[:MOST_NOTES], *((f"{self.file}: {left} more notes",) if left > 0 else ()))
 
     def spoil_groups(self, group_id: Id, place: str, why: str) -> None:
         """Make groups unknown: the rules that they have can't be told."""

@@ -98,7 +98,7 @@ class _Reader:
 
     def plain(self, event: Any, depth: int) -> Any:
         if isinstance(event, yaml.ScalarEvent):
-            return _scalar(event.value) if event.style is None and event.tag in (None, "") else event.value
+            return _scalar(event.value) if event.implicit[0] else event.value
         if isinstance(event, yaml.SequenceStartEvent):
             items: list[Any] = []
             while not isinstance(inner := next(self.events), yaml.SequenceEndEvent):

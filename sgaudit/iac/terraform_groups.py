@@ -50,7 +50,7 @@ def _group(one: Resource, resolver: Resolver, stack: Stack) -> None:
     stack.groups[group_id] = group
     stack.places[group_id] = one.address
     for name, egress in (("ingress", False), ("egress", True)):
-        if not block.configured(name) and block.is_unknown(name):
+        if block.left_open(name):
             # What the plan leaves to the provider is no rule at all: it removes AWS's default egress rule.
             continue
         blocks = block.blocks(name)
@@ -175,7 +175,7 @@ def _prefix_lists(plan: Plan, resolver: Resolver, stack: Stack) -> None:
         known = not isinstance(blocks, Unknown) and not any(block.is_unknown("cidr") for block in items)
         stack.prefix_lists[list_id] = [block.text("cidr") for block in items] if known else None
         stack.places[list_id] = one.address
-        if not one.block.configured("entry") and one.block.is_unknown("entry"):
+        if one.block.left_open("entry"):
             stack.prefix_lists[list_id] = []
     entries = (*plan.of_type("aws_ec2_managed_prefix_list_entry"), *plan.removed)
     for one in entries:

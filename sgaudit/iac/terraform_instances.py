@@ -106,7 +106,7 @@ def _instance(reader: Reader, one: Resource) -> None:
     instance_id = str(resolver.id_of(one))
     template = _template(reader, block, one.address)
     subnet_id: Id = resolver.one(block, "subnet_id", *KINDS_OF_SUBNET)
-    if not block.configured("subnet_id") and block.is_unknown("subnet_id"):
+    if block.left_open("subnet_id"):
         subnet_id = template.cards[0].subnet_id if template and template.cards else UNKNOWN
     own = _own_interfaces(reader, one)
     settings = Launch(
@@ -119,6 +119,9 @@ def _instance(reader: Reader, one: Resource) -> None:
         settings = Launch(settings.tags, settings.instance_type, (card,), settings.state)
         if template and len(template.cards) > 1:
             settings = Launch(settings.tags, settings.instance_type, (card, *template.cards[1:]), settings.state)
+    for interface_id, _ in own or ():
+        interface = reader.stack.interfaces.get(interface_id) if isinstance(interface_id, str) else None
+        subnet_id = interface.subnet_id if interface and isinstance(subnet_id, Unknown) else subnet_id
     launch(reader.stack, instance_id, one.address, settings, subnet_id)
     for interface_id, item in own or ():
         _attach(reader, interface_id, instance_id, item, one.address)
@@ -126,7 +129,7 @@ def _instance(reader: Reader, one: Resource) -> None:
 
 def _primary(reader: Reader, block: Block, template: Launch | None, subnet_id: Id, one: Resource) -> Card:
     groups: Ids | None = None
-    unset = not block.configured("vpc_security_group_ids") and block.is_unknown("vpc_security_group_ids")
+    unset = block.left_open("vpc_security_group_ids")
     if block.configured("security_groups") and unset:
         reader.stack.note(one.address, "groups by name are not read")
         groups = UNKNOWN

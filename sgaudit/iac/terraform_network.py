@@ -172,7 +172,7 @@ def _acl(one: Resource, plan: Plan, resolver: Resolver, stack: Stack) -> None:
     stack.acls[acl_id] = Acl(acl_id, vpc_id, block.tags())
     stack.places[acl_id] = one.address
     for name, egress in (("ingress", False), ("egress", True)):
-        if not block.configured(name) and block.is_unknown(name):
+        if block.left_open(name):
             continue
         blocks = block.blocks(name)
         if isinstance(blocks, Unknown):
@@ -250,7 +250,7 @@ def _table(one: Resource, resolver: Resolver, stack: Stack) -> None:
         vpc_id = f"{ELSEWHERE}{table_id}"
     table = stack.tables[table_id] = Table(table_id, vpc_id, block.tags())
     stack.places[table_id] = one.address
-    if not block.configured("route") and block.is_unknown("route"):
+    if block.left_open("route"):
         return
     blocks = block.blocks("route")
     if isinstance(blocks, Unknown):

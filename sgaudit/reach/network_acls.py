@@ -10,9 +10,15 @@ from sgaudit.ports import HIGHEST, LOWEST
 from sgaudit.reach.steps import Steps
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from sgaudit.model import AclEntry, Family, NetworkAcl, Snapshot
-    from sgaudit.ports import PortSet
     from sgaudit.reach.nodes import Nodes
+    from sgaudit.reach.steps import Segment
+
+Decision = tuple[int, int]
+"""The nodes about which entries decide, and those of them that they let pass."""
+UNDECIDED: Decision = (0, 0)
 
 
 def entries_for(acl: NetworkAcl, family: Family, *, egress: bool) -> list[AclEntry]:
@@ -57,19 +63,40 @@ class AclFilters:
             for entry in entries_for(acl, self.nodes.family, egress=egress)
         ]
         rows = [row for row in rows if row[0] and row[1]]
-        edges = {LOWEST, HIGHEST + 1}
-        for ports, _, _ in rows:
+        switched: dict[int, list[int]] = {LOWEST: [], HIGHEST + 1: []}
+        for number, (ports, _, _) in enumerate(rows):
             for low, high in ports.ranges:
-                edges |= {low, high + 1}
-        ordered = sorted(edges)
-        return Steps.join((start, end - 1, self._first_match(rows, start)) for start, end in pairwise(ordered))
+                switched.setdefault(low, []).append(number)
+                switched.setdefault(high + 1, []).append(number)
+        decisions = [(matched, matched if allow else 0) for _, matched, allow in rows]
+        return Steps.join(self._sweep(decisions, switched))
 
-    def _first_match(self, rows: list[tuple[PortSet, int, bool]], port: int) -> int:
-        allowed = 0
-        undecided = self.nodes.addressed
-        for ports, matched, allow in rows:
-            if port in ports:
-                if allow:
-                    allowed |= undecided & matched
-                undecided &= ~matched
-        return allowed
+    def _sweep(self, decisions: Sequence[Decision], switched: Mapping[int, Sequence[int]]) -> Iterator[Segment]:
+        """
+        Go from port to port and keep what the entries say together.
+
+        They are the leaves of a tree, in the order in which they are asked, each switched on at the first
+        of its ports and off behind the last: what changes is the way up from it.
+
+        Args:
+            decisions: what each entry says.
+            switched: the entries that begin or end at a port.
+        """
+        size = 1 << (len(decisions) - 1).bit_length() if decisions else 1
+        tree = [UNDECIDED] * (2 * size)
+        for port, end in pairwise(sorted(switched)):
+            for number in switched[port]:
+                place = size + number
+                tree[place] = decisions[number] if tree[place] is UNDECIDED else UNDECIDED
+                while place > 1:
+                    place >>= 1
+                    tree[place] = self._first_match(tree[2 * place], tree[2 * place + 1])
+            yield port, end - 1, tree[1][1]
+
+    def _first_match(self, first: Decision, second: Decision) -> Decision:
+        """Join what two runs of entries say, the second asked where the first does not decide."""
+        if second is UNDECIDED:
+            return first
+        if first is UNDECIDED:
+            return second
+        return first[0] | second[0], first[1] | second[1] & ~first[0]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sgaudit.model import Cidr, GroupPeer, Permission, PrefixListPeer
-from sgaudit.ports import NONE, PortSet
+from sgaudit.ports import PortSet
 from sgaudit.reach.causes import Layer
 from sgaudit.reach.filters import EVERY_OTHER_PROTOCOL
 from sgaudit.reach.security_groups import GroupFilters, stale
 from sgaudit.reach.trace_values import Blocker, Code, Decision, Effect, Hop, Miss, Thing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sgaudit.model import Peer
     from sgaudit.reach.matrix import Matrix
@@ -51,13 +51,8 @@ class GroupHop:
     def hop(self) -> Hop:
         """Ask every permission of every group."""
         decisions = list(self._decisions())
-        passes = may = NONE
-        for decision in decisions:
-            if decision.effect is Effect.ALLOWS:
-                passes |= decision.ports
-            if decision.effect is Effect.UNKNOWN:
-                may |= decision.ports
-        may |= passes
+        passes = _ports_of(decisions, Effect.ALLOWS)
+        may = _ports_of(decisions, Effect.UNKNOWN) | passes
         missing = self.asked - passes
         close = self._near_misses(missing) if missing else []
         return Hop(
@@ -166,3 +161,7 @@ class GroupHop:
         if isinstance(item.rule.peer, PrefixListPeer):
             return Thing("prefix-list", item.rule.peer.prefix_list_id)
         return Thing("network-interface", self.other.interface.interface_id if self.other.interface else "")
+
+
+def _ports_of(decisions: Sequence[Decision], effect: Effect) -> PortSet:
+    return PortSet.of(span for decision in decisions if decision.effect is effect for span in decision.ports.ranges)

@@ -113,7 +113,7 @@ def checked(file: str, policy: Policy, style: Style) -> str:
 
 def _json(kind: str, **content: Any) -> str:
     document = {"schema_version": SCHEMA_VERSION, "kind": kind, **content}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2) + "\n"
 
 
 def _parameter(item: Parameter) -> dict[str, Any]:

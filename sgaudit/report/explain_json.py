@@ -24,7 +24,7 @@ NOT_ASKED = "not-asked"
 
 def render(trace: Trace) -> Iterator[str]:
     """Write one JSON object."""
-    yield json.dumps({"schema_version": SCHEMA_VERSION, **document(trace)}, indent=2, ensure_ascii=False)
+    yield json.dumps({"schema_version": SCHEMA_VERSION, **document(trace)}, indent=2)
     yield "\n"
 
 
@@ -36,7 +36,7 @@ def render_finding(finding: Finding, traces: Sequence[Trace]) -> Iterator[str]:
         "finding": {"rule": finding.rule, "title": finding.title, "fingerprint": finding.fingerprint},
         "explanations": [document(trace) for trace in traces],
     }
-    yield json.dumps(whole, indent=2, ensure_ascii=False)
+    yield json.dumps(whole, indent=2)
     yield "\n"
 
 

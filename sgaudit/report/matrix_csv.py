@@ -7,6 +7,7 @@ import io
 from typing import TYPE_CHECKING
 
 from sgaudit.report.matrix_json import interface_id
+from sgaudit.report.terminal import Style
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,9 +49,14 @@ def render(view: View) -> Iterator[str]:
 
 
 def line(cells: Sequence[str]) -> str:
-    """Write one line; a cell that a spreadsheet would run as a formula gets an apostrophe before it."""
+    """
+    Write one line. Control and direction characters are written as escapes.
+
+    A cell that a spreadsheet would run as a formula gets an apostrophe before it.
+    """
     out = io.StringIO()
+    safe = (Style(unicode=True).safe(cell) for cell in cells)
     csv.writer(out, lineterminator="\n").writerow(
-        f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell for cell in cells
+        f"'{cell}" if cell.startswith(("=", "+", "-", "@")) else cell for cell in safe
     )
     return out.getvalue()

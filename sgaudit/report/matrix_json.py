@@ -34,7 +34,7 @@ def render(view: View, *, pairs: bool) -> Iterator[str]:
             {"id": place, "interfaces": [interface_id(view.matrix.nodes[index]) for index in part]}
             for place, part in enumerate(view.classes)
         ]
-    yield json.dumps(opening, indent=2, ensure_ascii=False).removesuffix("\n}") + ',\n  "pairs": ['
+    yield json.dumps(opening, indent=2).removesuffix("\n}") + ',\n  "pairs": ['
     yield from _joined(_pairs(view) if pairs else _class_pairs(view))
     yield "\n  ]\n}\n"
 

@@ -44,7 +44,7 @@ def _pairs(view: View, style: Style) -> Iterator[str]:
             source.address or "no address",
             target.address or "no address",
             style.paint(str(answer.verdict), grid.COLORS[answer.verdict]),
-            str(answer.open) or "none",
+            _open(view, answer),
         ]
         for source, target, answer in view.pairs()
     ]
@@ -88,10 +88,7 @@ def _grid(view: View, style: Style) -> Iterator[str]:
     plain = sorted({found.verdict for found in shown if found not in letters})
     if plain:
         yield grid.legend(style, plain, f"of {words.traffic(view.protocol, view.ports)}")
-    rows = [
-        [letter, str(found.verdict), f"{shown[found]:,}", str(found.open) or "none"]
-        for found, letter in letters.items()
-    ]
+    rows = [[letter, str(found.verdict), f"{shown[found]:,}", _open(view, found)] for found, letter in letters.items()]
     if rows:
         yield ""
         yield from table(["", "verdict", "pairs", "open ports"], rows, right=(2,))
@@ -135,7 +132,7 @@ def _class_pairs(view: View, style: Style) -> Iterator[str]:
     rows = [
         [
             style.paint(str(answer.verdict), grid.COLORS[answer.verdict]),
-            str(answer.open) or "none",
+            _open(view, answer),
             f"{sum(_size(view, *pair) for pair in pairs):,}",
             words.listed([f"{source + 1}>{target + 1}" for source, target in pairs], 8),
         ]
@@ -150,3 +147,9 @@ def _class_pairs(view: View, style: Style) -> Iterator[str]:
 def _size(view: View, source: int, target: int) -> int:
     senders, receivers = view.classes[source], view.classes[target]
     return len(senders) * len(receivers) - len(set(senders) & set(receivers))
+
+
+def _open(view: View, answer: Answer) -> str:
+    if not answer.open:
+        return "none"
+    return words.icmp(answer.open) if view.protocol in ("icmp", "icmpv6") else str(answer.open)

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from sgaudit.fix.plan import Safety, Strategy
+from sgaudit.report import request_words
 from sgaudit.report.tables import table
 from sgaudit.rules import words
 
@@ -21,9 +22,17 @@ FEW = 4
 """Operations of one kind below which each has lines of its own."""
 
 
-def render(plan: Plan, style: Style) -> Iterator[str]:
-    """Write before and after, the operations, what else is opened, and what can't be fixed."""
-    for block in (_head(plan, style), _operations(plan, style), _extra(plan, style), _unfixable(plan, style)):
+def render(plan: Plan, style: Style, *, requests: bool = False) -> Iterator[str]:
+    """
+    Write before and after, the operations, what else is opened, and what can't be fixed.
+
+    Args:
+        plan: the plan.
+        style: how it looks.
+        requests: tell of each operation what its request says, as the reasons of a plan that was edited may not.
+    """
+    operations = _requests(plan, style) if requests else _operations(plan, style)
+    for block in (_head(plan, style), operations, _extra(plan, style), _unfixable(plan, style)):
         lines = list(block)
         if lines:
             yield "\n".join(lines) + "\n\n"
@@ -52,6 +61,29 @@ def _operations(plan: Plan, style: Style) -> Iterator[str]:
                 yield from operation_lines(operation, style)
         else:
             yield from _several(operations, style)
+
+
+def _requests(plan: Plan, style: Style) -> Iterator[str]:
+    """Write each operation with what its request says; those that say the same of many interfaces as one."""
+    for _, group in groupby(plan.operations, key=lambda item: _alike_request(item) or item.id):
+        operations = list(group)
+        if len(operations) < FEW:
+            for operation in operations:
+                yield from operation_lines(operation, style)
+                yield _request_line(request_words.of(operation), style)
+        else:
+            yield from _several(operations, style)
+            names = ", ".join(str(item.call.params["NetworkInterfaceId"]) for item in operations)
+            yield _request_line(f"{request_words.of_groups(operations[0])} {names}", style)
+
+
+def _request_line(text: str, style: Style) -> str:
+    return style.wrap(f"request: {text}", indent="  ", hanging="    ")
+
+
+def _alike_request(operation: Operation) -> str:
+    alike = _alike(operation)
+    return f"{alike} {request_words.of_groups(operation)}" if alike and request_words.known(operation) else ""
 
 
 def _alike(operation: Operation) -> str:

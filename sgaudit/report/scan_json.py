@@ -19,7 +19,7 @@ SCHEMA_VERSION = 1
 
 def render(audit: Audit) -> Iterator[str]:
     """Write one JSON object."""
-    yield json.dumps(document(audit), indent=2, ensure_ascii=False)
+    yield json.dumps(document(audit), indent=2)
     yield "\n"
 
 

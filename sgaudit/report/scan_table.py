@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgaudit.reach.external import count_members
 from sgaudit.reach.verdict import Verdict, count_pairs, member_counts
-from sgaudit.report import grid
+from sgaudit.report import grid, heat
 from sgaudit.report.tables import table
 from sgaudit.rules import words
 from sgaudit.rules.external_paths import peer_text
@@ -89,6 +89,9 @@ def _matrix(audit: Audit, style: Style) -> Iterator[str]:
         yield from grid.square(style, labels, cell)
     else:
         yield from _grouped(audit, verdicts, style)
+        if style.color and style.unicode:
+            yield ""
+            yield from heat.lines(verdicts, style)
     yield ""
     yield grid.legend(style, used, "of what the policy needs")
 

@@ -80,6 +80,10 @@ def clip(text: str, width: int, ellipsis: str = "..") -> str:
     """Cut text to a number of columns."""
     if display_width(text) <= width:
         return text
-    while text and display_width(text) + len(ellipsis) > width:
-        text = text[:-1]
-    return text + ellipsis
+    taken, left = 0, width - len(ellipsis)
+    for letter in text:
+        left -= display_width(letter)
+        if left < 0:
+            break
+        taken += 1
+    return text[:taken] + ellipsis

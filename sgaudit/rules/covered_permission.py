@@ -6,18 +6,22 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from sgaudit.model import ALL_PROTOCOLS, Cidr, Family
+from sgaudit.ports import first_holders
 from sgaudit.rules import words
 from sgaudit.rules.finding import Finding, Resource, Rule
 from sgaudit.severity import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sgaudit.model import Permission, SecurityGroup
+    from sgaudit.ports import Range
     from sgaudit.rules.context import Context
 
 WORLDWIDE = {Family.IPV4: 8, Family.IPV6: 16}
 """Shorter prefixes are wider than anything that one would mean to let in; see `admin_port_open`."""
+Kind = tuple[object, str]
+"""Peer and protocol."""
 Covered = tuple[bool, "Permission", "Permission"]
 """Whether they are egress permissions, the one that is covered, and one that covers it."""
 
@@ -47,17 +51,28 @@ def covered(permissions: Sequence[Permission]) -> Iterator[tuple[Permission, Per
 
     Of equal ones the first is kept. Covering is transitive, so all that are found can go together.
     """
-    by_peer: dict[object, list[int]] = defaultdict(list)
-    prefixes: set[int] = set()
+    prefixes = {permission.peer.prefix for permission in permissions if isinstance(permission.peer, Cidr)}
+    held: dict[Kind, dict[Range, int]] = defaultdict(dict)
     for position, permission in enumerate(permissions):
-        by_peer[permission.peer].append(position)
-        if isinstance(permission.peer, Cidr):
-            prefixes.add(permission.peer.prefix)
-    for position, permission in enumerate(permissions):
-        for peer in _wider(permission, prefixes):
-            by = next((other for other in by_peer.get(peer, ()) if _covers(permissions, other, position)), None)
-            if by is not None:
-                yield permission, permissions[by]
+        held[permission.peer, permission.protocol].setdefault(_span(permission), position)
+    wider = [
+        [peer for peer in _wider(permission, prefixes) if _named(held, peer, permission)] for permission in permissions
+    ]
+    asked: dict[Kind, list[Range]] = defaultdict(list)
+    for permission, peers in zip(permissions, wider, strict=True):
+        for peer in peers:
+            asked[peer, permission.protocol] += _spans(permission, peer)
+    holders = {kind: first_holders(held[kind].items(), spans) for kind, spans in asked.items() if kind in held}
+    for position, (permission, peers) in enumerate(zip(permissions, wider, strict=True)):
+        for peer in peers:
+            kind = peer, permission.protocol
+            found = [holders[kind].get(span) for span in _spans(permission, peer)] if kind in held else []
+            if peer == permission.peer and held[kind][_span(permission)] < position:
+                found.append(held[kind][_span(permission)])
+            if permission.protocol != ALL_PROTOCOLS:
+                found += held.get((peer, ALL_PROTOCOLS), {}).values()
+            if by := [other for other in found if other is not None]:
+                yield permission, permissions[min(by)]
                 break
 
 
@@ -73,18 +88,19 @@ def _wider(permission: Permission, prefixes: set[int]) -> Iterator[object]:
             yield Cidr(peer.family, peer.first >> host_bits << host_bits, prefix)
 
 
-def _covers(permissions: Sequence[Permission], one: int, other: int) -> bool:
-    """Tell whether one permission admits all that another does, their peers apart; of equals the first one does."""
-    wide, narrow = permissions[one], permissions[other]
-    if one == other or not _admits(wide, narrow):
-        return False
-    return wide.peer != narrow.peer or one < other or not _admits(narrow, wide)
+def _named(held: Mapping[Kind, object], peer: object, permission: Permission) -> bool:
+    return (peer, permission.protocol) in held or (peer, ALL_PROTOCOLS) in held
 
 
-def _admits(wide: Permission, narrow: Permission) -> bool:
-    if wide.protocol == ALL_PROTOCOLS:
-        return True
-    return wide.protocol == narrow.protocol and narrow.ports <= wide.ports
+def _span(permission: Permission) -> Range:
+    ((low, high),) = permission.ports.ranges
+    return low, high
+
+
+def _spans(permission: Permission, peer: object) -> Sequence[Range]:
+    """Give the ranges of which one is held by whatever covers a permission: with its own peer, by what is wider."""
+    low, high = _span(permission)
+    return ((low - 1, high), (low, high + 1)) if peer == permission.peer else ((low, high),)
 
 
 def _finding(group: SecurityGroup, found: Sequence[Covered]) -> Finding:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from sgaudit.ports import ALL
+from sgaudit.model import ALL_PROTOCOLS, Cidr
+from sgaudit.ports import FULL, first_holders
 from sgaudit.rules import words
 from sgaudit.rules.finding import Finding, Resource, Rule
 from sgaudit.severity import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sgaudit.model import AclEntry, NetworkAcl
+    from sgaudit.ports import Range
     from sgaudit.rules.context import Context
 
+Kind = tuple[bool, Cidr, str]
+"""Direction (egress or not), block and protocol."""
 LAST_ENTRY = 32766
 """The highest number of an entry that is not the deny at the end."""
 
@@ -34,22 +39,37 @@ def check(context: Context) -> Iterator[Finding]:
 
 def _dead(acl: NetworkAcl) -> Iterator[tuple[AclEntry, AclEntry]]:
     """Find the entries of which an earlier one decides everything, the deny at the end apart."""
+    held: dict[Kind, list[tuple[Range, int]]] = defaultdict(list)
     for position, entry in enumerate(acl.entries):
+        held[entry.egress, entry.cidr, entry.protocol] += ((span, position) for span in _spans(entry))
+    prefixes = {entry.cidr.prefix for entry in acl.entries}
+    kinds = [[kind for kind in _wider(entry, prefixes) if kind in held] for entry in acl.entries]
+    asked: dict[Kind, list[Range]] = defaultdict(list)
+    for entry, wider in zip(acl.entries, kinds, strict=True):
+        for kind in wider:
+            asked[kind] += _spans(entry)
+    holders = {kind: first_holders(held[kind], spans) for kind, spans in asked.items()}
+    for position, (entry, wider) in enumerate(zip(acl.entries, kinds, strict=True)):
         if entry.number > LAST_ENTRY:
             break
-        first = next((other for other in acl.entries[:position] if _covers(other, entry)), None)
-        if first is not None:
-            yield entry, first
+        first = min((holders[kind].get(span, position) for kind in wider for span in _spans(entry)), default=position)
+        if first < position:
+            yield entry, acl.entries[first]
 
 
-def _covers(one: AclEntry, other: AclEntry) -> bool:
-    return (
-        one.egress is other.egress
-        and one.cidr.family is other.cidr.family
-        and one.cidr.prefix <= other.cidr.prefix
-        and other.cidr.first in one.cidr
-        and (ALL if other.protocol == "-1" else other.ports) <= one.matched(other.protocol)
-    )
+def _spans(entry: AclEntry) -> Sequence[Range]:
+    return FULL if entry.protocol == ALL_PROTOCOLS else entry.ports.ranges
+
+
+def _wider(entry: AclEntry, prefixes: set[int]) -> Iterator[Kind]:
+    """Go through the kinds of entries that may take all packets of one."""
+    cidr = entry.cidr
+    for prefix in prefixes:
+        if prefix <= cidr.prefix:
+            host_bits = cidr.family.bits - prefix
+            block = Cidr(cidr.family, cidr.first >> host_bits << host_bits, prefix)
+            for protocol in {entry.protocol, ALL_PROTOCOLS}:
+                yield entry.egress, block, protocol
 
 
 def _finding(acl: NetworkAcl, dead: list[tuple[AclEntry, AclEntry]]) -> Finding:

@@ -52,8 +52,9 @@ RULE = Rule(
     title="Something that a policy asks for was not judged",
     severity=Severity.WARNING,
     why=(
-        "A need between members whose parameter is not set, or whose role nobody has, says nothing about the cluster. A scan that "
-        "passes has not looked at it; --fail-on warning makes that count. For a peer outside it is no more than a note."
+        "A need between members whose parameter is not set, or whose role nobody has, says nothing about the "
+        "cluster. A scan that passes has not looked at it; --fail-on warning makes that count. For a peer outside "
+        "the cluster it is a note."
     ),
     remedy="Set the parameter that is named with --set, give members the role, or suppress the finding with a reason.",
     sources=("sgaudit documentation, Policies",),

@@ -229,7 +229,7 @@ def _interface(item: Object, sighting: Sighting, context: Context) -> Interface:
         ipv4=_ipv4(item),
         ipv6=_ipv6(item),
         prefixes=_prefixes(item),
-        public_ip=inner_text(item, "Association", "PublicIp"),
+        public_ip=_public_ip(item),
         status=text(item, "Status"),
         description=text(item, "Description"),
         owner_id=text(item, "OwnerId") or (draft.owner_id if draft else ""),
@@ -286,6 +286,20 @@ def _group(item: Object) -> GroupRef:
     if not name:
         raise missing("GroupId")
     return "", name
+
+
+def _public_ip(item: Object) -> str:
+    """Read the public address: that of the primary private address, else of the first that has one."""
+    own = _associated(item)
+    if own:
+        return own
+    return next((found for found in each(item, "PrivateIpAddresses", _associated) if found), "")
+
+
+def _associated(item: Object) -> str:
+    association = inner(item, "Association")
+    with Within("Association"):
+        return ipv4(association, "PublicIp")
 
 
 def _ipv4(item: Object) -> tuple[str, ...]:

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from sgaudit.model import GroupPeer, Peer, RouteTable
-from sgaudit.ports import PortSet
 from sgaudit.reach.filters import Filters, client_traffic
-from sgaudit.reach.network_acls import AclFilters
+from sgaudit.reach.network_acls import AclFilters, Decision
 from sgaudit.reach.nodes import GroupSet
 from sgaudit.reach.routes import Leads, RouteFilters
 from sgaudit.reach.security_groups import GroupFilters
@@ -45,11 +44,8 @@ def test_no_fault(seen: Seen) -> None:
     assert sum(map(len, seen.values())) > 5000
 
 
-def any_allow(_: AclFilters, rows: list[tuple[PortSet, int, bool]], port: int) -> int:
-    allowed = 0
-    for ports, matched, allow in rows:
-        allowed |= matched if allow and port in ports else 0
-    return allowed
+def any_allow(_: AclFilters, first: Decision, second: Decision) -> Decision:
+    return first[0] | second[0], first[1] | second[1]
 
 
 def no_way_back(self: Filters, subnet: int, protocol: str, *, egress: bool) -> int:

@@ -103,3 +103,14 @@ def test_examples(lab: Lab, path: Path) -> None:
     compared = compare(lab, json.loads(path.read_text(encoding="utf-8")), 1)
 
     assert (compared.networks, first_of(compared)) == (1, "")
+
+
+def test_failed_seeds_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seeds that failed join those that are tried in every run."""
+    path = tmp_path / "seeds.json"
+    monkeypatch.setattr(f"{__name__}.SEEDS", path)
+    monkeypatch.setattr(f"{__name__}.KEPT", [7])
+
+    keep([9, 3, 9])
+
+    assert json.loads(path.read_text(encoding="utf-8")) == {"twin": [3, 7, 9]}

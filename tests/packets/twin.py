@@ -223,5 +223,6 @@ def usable() -> str:
             nftables("table inet twin { chain input { type filter hook input priority 0; ct state new accept; }; }\n")
         namespace.close()
     except (OSError, RuntimeError) as error:
-        return f"this machine can't make network namespaces with nftables: {error}"
+        first = str(error).partition("\n")[0]
+        return f"this machine can't make network namespaces with nftables: {first}"
     return ""

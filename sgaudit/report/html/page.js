@@ -248,13 +248,18 @@
     yield [OPEN, rest];
   }
 
-  function tally(from, to) {
-    const view = state.view, counts = [0, 0, 0, 0, 0], mask = maskOf(to), sources = new Map();
+  function byRow(from) {
+    const sources = new Map();
     for (const line of from) for (const node of line.nodes) {
-      const row = view.rowOf[node];
-      if (row >= 0) sources.get(row)?.push(node) ?? sources.set(row, [node]);
+      const row = state.view.rowOf[node];
+      if (row >= 0) { if (sources.has(row)) sources.get(row).push(node); else sources.set(row, [node]); }
     }
-    for (const [row, nodes] of sources) {
+    return sources;
+  }
+
+  function tally(from, to) {
+    const view = state.view, counts = [0, 0, 0, 0, 0], mask = maskOf(to);
+    for (const [row, nodes] of byRow(from)) {
       for (const [verdict, found] of slices(view, row, mask)) {
         let size = 0;
         for (const value of found) size += POPULATION[value];
@@ -270,20 +275,24 @@
   function narrowed(from, to) {
     if (state.verdicts.size === 4) return [from, to];
     const view = state.view, mask = maskOf(to), kept = new Map(), hit = new Uint8Array(width);
-    const wanted = (verdict) => state.verdicts.has(WORDS[verdict]);
+    const isIn = (set, node) => set[node >> 3] >> (node & 7) & 1;
+    for (const [row, nodes] of byRow(from)) {
+      const found = new Uint8Array(width);
+      for (const [verdict, some] of slices(view, row, mask)) if (state.verdicts.has(WORDS[verdict])) some.forEach((value, i) => { found[i] |= value; });
+      kept.set(row, found);
+      // Nobody dials itself: what a row of its own says of a member does not keep that member's column.
+      const others = found.slice();
+      if (nodes.every((node) => instanceOf[node] === instanceOf[nodes[0]])) for (const twin of twins[instanceOf[nodes[0]]]) others[twin >> 3] &= ~(1 << (twin & 7));
+      others.forEach((value, i) => { hit[i] |= value; });
+    }
     const has = (node) => {
-      const row = view.rowOf[node];
-      if (row < 0) return false;
-      if (!kept.has(row)) {
-        let any = 0;
-        for (const [verdict, found] of slices(view, row, mask)) if (wanted(verdict)) for (let i = 0; i < width; i++) { hit[i] |= found[i]; any += POPULATION[found[i]]; }
-        kept.set(row, any);
-      }
-      const any = kept.get(row);
-      return any > 1 || (any === 1 && !(wanted(rowCode(view, row, node)) && mask[node >> 3] >> (node & 7) & 1));
+      const found = kept.get(view.rowOf[node]);
+      if (!found) return false;
+      let any = 0;
+      for (const value of found) any += POPULATION[value];
+      return any > twins[instanceOf[node]].filter((twin) => isIn(found, twin)).length;
     };
-    const some = from.filter((line) => line.nodes.filter(has).length);
-    return [some, to.filter((line) => line.nodes.some((node) => hit[node >> 3] >> (node & 7) & 1))];
+    return [from.filter((line) => line.nodes.some(has)), to.filter((line) => line.nodes.some((node) => isIn(hit, node)))];
   }
 
   function refresh() {
@@ -295,7 +304,7 @@
     const said = [BLOCKED, PARTIAL, UNKNOWN, OPEN].filter((verdict) => counts[verdict]).map((verdict) => `${number(counts[verdict])} ${WORDS[verdict]}`);
     const noun = state.mode === "kinds" ? "kinds" : "members";
     $("shown").textContent = rows.length && columns.length
-      ? `${number(rows.length)} × ${number(columns.length)} ${noun}: ${said.join(", ") || "no pair that is asked about"}` : "Nothing matches these filters";
+      ? `${number(rows.length)} by ${number(columns.length)} ${noun}: ${said.join(", ") || "no pair that is asked about"}` : "Nothing matches these filters";
     draw();
     $("map").setAttribute("aria-label", `Who reaches whom, ${state.view.label}. ${$("shown").textContent}.`);
   }

@@ -138,11 +138,8 @@ def picture(audit: Audit, kinds: Sequence[Kind]) -> Picture:
             y += BOX + GAP
         frames.append(Box(top, y - top + PAD - GAP, clip(inside[0].short_frame, LETTERS, "…"), "", frame))
         y += PAD + GAP
-    faint = len(links) > MOST_LINES
-    drawn = sorted(
-        (link for link in links if not faint or link.worst is not Verdict.OPEN),
-        key=lambda link: -WORST.index(link.worst),
-    )
+    gravest = sorted(links, key=lambda link: (link.failing, link.strength), reverse=True)[:MOST_LINES]
+    drawn = sorted(gravest, key=lambda link: (-WORST.index(link.worst), link.strength))
     return Picture(
         y,
         tuple(frames),

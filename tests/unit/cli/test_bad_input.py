@@ -219,3 +219,50 @@ def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     result = CliRunner().invoke(main, ["--debug", "scan", "--snapshot", str(HEALTHY), *TRAIN])
 
     assert isinstance(result.exception, ZeroDivisionError)
+
+
+def test_two_results_for_one_file(tmp_path: Path) -> None:
+    """The second would take the place of the first, so neither is written."""
+    expect(
+        scan("--snapshot", str(HEALTHY), *TRAIN, "-o", "x", "--write-baseline", str(tmp_path / "x")),
+        2,
+        f"error: --write-baseline and --output both name {tmp_path / 'x'}",
+        "hint: name two files",
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_id() -> None:
+    """A variable that is not set does not read as a cluster that is not there."""
+    expect(
+        scan("--snapshot", str(HEALTHY), "--instance-id", ""),
+        2,
+        "error: an id that picks instances is empty",
+        "hint: is a variable behind --instance-id or the like not set?",
+    )
+
+
+def test_a_configuration_that_is_no_file() -> None:
+    """A folder of its name is not skipped in silence: what it should say would be missed."""
+    Path("sgaudit.yaml").mkdir()
+
+    assert scan("--snapshot", str(HEALTHY), *TRAIN).exit_code == 2
+
+
+def test_icmp_ports_of_the_matrix_are_types() -> None:
+    """`matrix` reads ICMP types and codes as `explain` does, and refuses ports for all traffic."""
+    found = CliRunner().invoke(
+        main, ["matrix", "--snapshot", str(HEALTHY), *TRAIN, "--protocol", "all", "--ports", "22"]
+    )
+
+    expect(
+        found,
+        2,
+        "error: --ports goes with no --protocol all",
+        "hint: all traffic is every protocol on every port",
+    )
+    asked = CliRunner().invoke(
+        main,
+        ["matrix", "--snapshot", str(HEALTHY), *TRAIN, "--protocol", "icmp", "--ports", "8/0", "--pairs", "-f", "json"],
+    )
+    assert json.loads(asked.stdout)["ports"] == "2048"

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from sgaudit.cli import main
 from sgaudit.cli.ends import selection_for
-from sgaudit.cli.explain import asked
+from sgaudit.cli.run import traffic_option
 from sgaudit.errors import UsageError
 from sgaudit.reach.causes import Layer
 from sgaudit.reach.trace_values import Code, Effect, Miss
@@ -129,10 +129,10 @@ MISTAKES: list[tuple[Sequence[str], str, str]] = [
         "2001:db8::5 and 10.0.1.5 are of different address families",
         "name one of them by its id or name",
     ),
-    (["i-a"], "TARGET is missing", "for example sgaudit explain node-1 node-2 --port 29500"),
+    (["i-a"], "TARGET is missing", "for example sgaudit explain node-1 node-2 --port 29500 --tag cluster=train"),
     (
         [],
-        "explain needs SOURCE and TARGET, or --finding",
+        "explain takes SOURCE and TARGET or --finding, and neither is given",
         "for example sgaudit explain node-1 node-2 --port 29500",
     ),
     (
@@ -142,7 +142,7 @@ MISTAKES: list[tuple[Sequence[str], str, str]] = [
     ),
     (
         ["i-a", "i-b", "--port", "1", "--protocol", "all"],
-        "--port goes with --protocol tcp or udp",
+        "--port goes with no --protocol all",
         "all traffic is every protocol on every port",
     ),
     (
@@ -267,7 +267,7 @@ def test_what_cannot_be_read_without_a_selection(ends: tuple[str, str]) -> None:
 )
 def test_ports(text: str, protocol: str, ports: str) -> None:
     """Ports are ports of tcp and udp, and types with or without a code of ICMP."""
-    assert str(asked(text, protocol)) == ports
+    assert str(traffic_option("--port", text, protocol)) == ports
 
 
 # Findings

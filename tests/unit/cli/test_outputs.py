@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from sgaudit.cli import main
+from sgaudit.rules import RULES
 
 ROOT = Path(__file__).resolve().parents[3]
 SCAN = ["scan", "--snapshot", str(ROOT / "examples" / "self-reference-missing" / "snapshot.json"), "--all"]
@@ -134,6 +136,17 @@ def test_all_at_once() -> None:
     alone = run("-f sarif")
     assert Path("sarif").read_text(encoding="utf-8") == alone.stdout
     assert json.loads(alone.stdout)["version"] == "2.1.0"
+
+
+def test_verbose() -> None:
+    """With --verbose each step is told on standard error with its time; --quiet wins."""
+    said = run("-v -f csv -f sarif -o a").stderr.splitlines()
+    assert [re.sub(r"\d+\.\d\d s$", "TIME", line) for line in said] == [
+        f"read {SCAN[2]}: 4 instances in TIME",
+        f"asked {len(RULES)} rules about 4 members: 1 finding in TIME",
+        "wrote csv, sarif in TIME",
+    ]
+    assert run("-v -q").stderr == ""
 
 
 def test_verdict_is_noted() -> None:

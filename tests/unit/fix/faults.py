@@ -60,6 +60,9 @@ class MemoryStore:
         whole = self.files.get(run, b"")
         return [json.loads(text) for text in whole[: whole.rfind(b"\n") + 1].splitlines()]
 
+    def name(self, run: str) -> str:
+        return f"{run}.jsonl"
+
     def runs(self) -> list[str]:
         return sorted(self.files)
 

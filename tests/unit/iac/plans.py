@@ -11,16 +11,19 @@ Raw = dict[str, Any]
 
 def ref(*names: str) -> Raw:
     """The references of an expression: each name with its beginnings, longest first."""
-    found: list[str] = []
-    for name in names:
-        found.append(name)
-        while not name.startswith(("each.", "count.")) and name.count(".") > (2 if name.startswith("data.") else 1):
-            name = name.rpartition(".")[0]
-            found.append(name)
-            if name.endswith("]"):
-                name = name.rpartition("[")[0]
-                found.append(name)
-    return {"references": found}
+    return {"references": [beginning for name in names for beginning in beginnings(name)]}
+
+
+def beginnings(name: str) -> list[str]:
+    """A name, and what Terraform writes after it: the same without attributes, then without its key."""
+    found = [name]
+    if name.startswith(("each.", "count.")):
+        return found
+    while found[-1].count(".") > (2 if name.startswith("data.") else 1):
+        found.append(found[-1].rpartition(".")[0])
+        if found[-1].endswith("]"):
+            found.append(found[-1].rpartition("[")[0])
+    return found
 
 
 def value(of: Any) -> Raw:

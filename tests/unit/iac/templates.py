@@ -7,8 +7,8 @@ Parameters:
     Type: String
     Default: 10.20.0.0/16
   Last:
-    Type: Number
-    Default: 29500
+    Type: String
+    Default: "29500"
 Mappings:
   Zones:
     us-east-1: {a: us-east-1a, b: us-east-1b}

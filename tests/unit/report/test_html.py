@@ -16,6 +16,7 @@ from sgaudit.policy.load import load
 from sgaudit.policy.resolve import resolve
 from sgaudit.reach.verdict import Verdict
 from sgaudit.report.html import paths, render
+from sgaudit.report.html import picture as drawing
 from sgaudit.report.html.commands import commands
 from sgaudit.report.html.data import Page, clean
 from sgaudit.report.html.picture import picture
@@ -54,7 +55,7 @@ def named(name: str) -> Audit:
     tags = [{"Key": "Name", "Value": name}]
     nodes = [builders.node(place, f"10.0.0.{place}") | {"Tags": tags} for place in ("11", "12")]
     group = builders.group("sg-a", name=name) | {"Description": name, "Tags": tags}
-    return judged(builders.document(*nodes, groups=[group]))
+    return judged(builders.snapshot(nodes, [group]))
 
 
 class Reader(HTMLParser):
@@ -73,7 +74,8 @@ class Reader(HTMLParser):
             self.texts[tag].append("")
 
     def handle_endtag(self, tag: str) -> None:
-        self.inside = ""
+        if tag == self.inside:
+            self.inside = ""
 
     def handle_data(self, data: str) -> None:
         if self.inside:
@@ -279,9 +281,18 @@ def test_the_picture_counts_every_pair() -> None:
     assert [(part.short, part.members) for part in drawn.parts] == [("compute", 4), ("head", 1)]
 
 
+def test_the_picture_draws_the_gravest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where not all lines fit, those with the most pairs that are not open are drawn, and the others counted."""
+    monkeypatch.setattr(drawing, "MOST_LINES", 1)
+    found = example("head-and-compute-groups")
+    drawn = picture(found, Page(found).kinds)
+
+    assert ([line.verdict for line in drawn.lines], drawn.left_out) == ([Verdict.BLOCKED], 2)
+
+
 def test_a_large_cluster_stays_small() -> None:
     """A thousand members in a few classes cost no more than their names; nothing is written for each pair."""
     nodes = [builders.node(str(n), f"10.0.{n // 250}.{n % 250 + 4}") for n in range(1000)]
-    few, many = (written(judged(builders.document(*some, groups=[builders.group()]))) for some in (nodes[:500], nodes))
+    few, many = (written(judged(builders.snapshot(some, [builders.group()]))) for some in (nodes[:500], nodes))
 
     assert len(many) - len(few) < 100 * 500

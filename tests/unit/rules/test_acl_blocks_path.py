@@ -8,7 +8,7 @@ import pytest
 
 from sgaudit.ports import PortSet
 from sgaudit.rules.acl_blocks_path import RULE
-from sgaudit.rules.finding import Example, Finding, Resource
+from sgaudit.rules.finding import Example, Finding, Fix, Resource
 from sgaudit.severity import Severity
 from tests.builders import EVERYTHING, acl, allow_all, entry, group, node, pair_of, snapshot
 from tests.unit.rules.scene import found
@@ -49,6 +49,7 @@ def test_whole_finding() -> None:
             remedy="Add to acl-1 an ingress entry that allows tcp 32768-40000 from 10.0.1.0/24, before entry 90.",
             resource=Resource("network-acl", "acl-1"),
             pairs=1,
+            fix=Fix.UNSAFE,
             examples=(Example("i-b", "i-a", missing),),
             evidence={
                 "direction": "ingress",

@@ -8,7 +8,7 @@ import pytest
 
 from sgaudit.ports import PortSet
 from sgaudit.rules.acl_blocks_return import RULE
-from sgaudit.rules.finding import Example, Finding, Resource
+from sgaudit.rules.finding import Example, Finding, Fix, Resource
 from sgaudit.severity import Severity
 from tests.builders import EVERYTHING, acl, allow_all, entry, group, node, pair_of, snapshot
 from tests.unit.rules.scene import found, scan
@@ -48,6 +48,7 @@ def test_whole_finding() -> None:
             remedy=f"Add to acl-1 an egress entry that allows tcp {CLIENT} to 10.0.1.0/24.",
             resource=Resource("network-acl", "acl-1"),
             pairs=1,
+            fix=Fix.UNSAFE,
             examples=(Example("i-b", "i-a", PortSet.parse(CLIENT)),),
             evidence={
                 "direction": "egress",

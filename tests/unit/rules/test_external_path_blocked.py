@@ -239,7 +239,7 @@ def test_reports_count_members() -> None:
         ["fsx-lustre", "lustre", "to", "file-system", "(sg-fs)", "tcp", "988,1018-1023", "2", "0", "2", "0"],
         ["fsx-lustre", "lustre", "from", "file-system", "(sg-fs)", "tcp", "988,1018-1023", "2", "2", "0", "0"],
     ]
-    assert lines[-1] == "FAIL: 2 ordered pairs, 2 open; 2 of 4 paths with peers open; 1 error"
+    assert lines[-1] == "FAIL: 2 ordered pairs, 2 open; 2 of 4 paths with peers open; 1 error, 1 note"
 
 
 def test_fingerprints_differ() -> None:

@@ -52,7 +52,7 @@ def test_whole_finding() -> None:
             },
             subject=("security-groups", "sg-a"),
             identity=("ingress", "tcp", GLOO),
-            fix=Fix.NONE,
+            fix=Fix.UNSAFE,
         )
     ]
 
@@ -205,3 +205,16 @@ def test_the_fingerprint_stays_when_another_group_becomes_the_commonest() -> Non
         return {item.fingerprint for item in findings if item.evidence["security_groups"] == ["sg-a", "sg-b"]}
 
     assert of_both(few) == of_both(more) != set()
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "fix"),
+    [
+        ([group()], {"WholeVpcs": ["vpc-1"]}, Fix.SAFE),
+        ([group()], {}, Fix.UNSAFE),
+        ([group(name="default")], {"WholeVpcs": ["vpc-1"]}, Fix.UNSAFE),
+    ],
+)
+def test_whether_it_can_be_fixed_safely(rows: list[Raw], more: Raw, fix: Fix) -> None:
+    """A permission for a group that members alone carry is safe, when it is known that nobody else carries it."""
+    assert [item.fix for item in found(RULE, snapshot(TWO, rows, **more))] == [fix]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sgaudit.ports import PortSet
-from sgaudit.rules.finding import Example, Finding, Resource
+from sgaudit.rules.finding import Example, Finding, Fix, Resource
 from sgaudit.rules.partial_ports import RULE
 from sgaudit.severity import Severity
 from tests.builders import ANYWHERE, EVERYTHING, group, node, row, snapshot
@@ -39,6 +39,7 @@ def test_whole_finding() -> None:
             remedy="Add to sg-a an ingress permission for tcp 50001-60999 from the group itself.",
             resource=Resource("security-group", "sg-a"),
             pairs=2,
+            fix=Fix.UNSAFE,
             examples=(Example("i-a", "i-b", missing), Example("i-b", "i-a", missing)),
             evidence={
                 "direction": "ingress",
