@@ -79,7 +79,9 @@ def command(**options: Any) -> int:
 def _pair(options: dict[str, Any], source: Source, output: Output) -> Trace:
     texts = (options.pop("source"), options.pop("target"))
     if not all(texts):
-        raise UsageError("TARGET is missing", hint="for example sgaudit explain node-1 node-2 --port 29500")
+        raise UsageError(
+            "TARGET is missing", hint="for example sgaudit explain node-1 node-2 --port 29500 --tag cluster=train"
+        )
     protocol, default, which = options["protocol"], Family(options["family"]), Interfaces(options["interfaces"])
     ports, client = traffic_option("--port", options.pop("port"), protocol), client_ports(options)
     selection = _selection(options, texts, saved=bool(source.snapshot_path))

@@ -133,7 +133,7 @@ MISTAKES: list[tuple[Sequence[str], str, str]] = [
     (
         [],
         "explain takes SOURCE and TARGET or --finding, and neither is given",
-        "for example sgaudit explain node-1 node-2 --port 29500",
+        "for example sgaudit explain node-1 node-2 --port 29500 --tag cluster=train",
     ),
     (
         ["i-a", "i-b", "--port", "x"],
