@@ -7,11 +7,11 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,13 +23,9 @@ from sgaudit.fix.journal import Journal, State
 from sgaudit.fix.permissions import Permitted
 from sgaudit.fix.plan import Operation, Plan, Safety
 from sgaudit.fix.store import FolderStore, Store, default_folder
-from sgaudit.model import Family
-from sgaudit.ports import CLIENT_PORTS, PortSet
-from sgaudit.reach.verdict import Verdict
 from sgaudit.report import plan_table
 from sgaudit.rules import words
-from sgaudit.rules.audit import Audit, audit
-from sgaudit.selection import Interfaces, Selection, TagFilter, select
+from sgaudit.selection import Selection
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sgaudit.errors import CallError, Failure
-from sgaudit.fix.apply import references
+from sgaudit.fix.effects import references
 from sgaudit.fix.changer import Changer
 from sgaudit.fix.plan import Operation, Plan
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgaudit import snapshot as snapshots
 from sgaudit.errors import SnapshotError
+from sgaudit.heap import collector_at_rest
 from sgaudit.iac import terraform
 from sgaudit.iac.values import ContentError, Reading, json_of, text_of
 from sgaudit.snapshot.fields import printable
@@ -52,7 +53,8 @@ def read_cloudformation(path: str, parameters: Mapping[str, str]) -> Reading:
 def _read(path: str, reading: Callable[[str], Reading]) -> Reading:
     text = text_of(path)
     try:
-        found = reading(text)
+        with collector_at_rest():
+            found = reading(text)
     except ContentError as error:
         place = f"{printable(error.place)}: " if error.place else ""
         raise SnapshotError(

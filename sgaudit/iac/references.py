@@ -76,6 +76,8 @@ class Resolver:
     """Stand-in id to the kind of thing that it stands for: the type, or type and attribute."""
     _families: dict[tuple[bool, str, str, str], dict[int | str | None, Resource]] = field(default_factory=dict)
     """The instances of each resource by their key."""
+    _alike: dict[tuple[int, int], bool] = field(default_factory=dict)
+    """Whether two resources, by the identity of their instances here, have the same keys."""
 
     def __post_init__(self) -> None:
         for one in self.plan.resources.values():
@@ -214,10 +216,16 @@ class Resolver:
             return self._all(chosen, rest[1:], depth, exact=True)
         if keyed and len(family) > 1:
             own = self._families.get((True, resource.module, resource.type, resource.name)) if resource else None
-            if resource is None or own is None or own.keys() != family.keys():
+            if resource is None or own is None or not self._same_keys(own, family):
                 return self._all(list(family.values()), rest, depth, exact=False)
             return self._all([family[resource.index]], rest, depth, exact=True)
         return self._all(list(family.values()), rest, depth, exact=True)
+
+    def _same_keys(self, own: dict[int | str | None, Resource], other: dict[int | str | None, Resource]) -> bool:
+        key = (id(own), id(other))
+        if key not in self._alike:
+            self._alike[key] = own.keys() == other.keys()
+        return self._alike[key]
 
     def _all(self, family: list[Resource], rest: list[str | int], depth: int, *, exact: bool) -> Found:
         name = str(rest[0]) if rest else "id"

@@ -191,11 +191,8 @@ def _template(reader: Reader, block: Block, place: str) -> Launch | None:
 
 
 def _named_template(reader: Reader, block: Block) -> Launch | None:
-    key = (
-        "launch_template_id"
-        if "launch_template_id" in block.values or "launch_template_id" in block.expressions
-        else "id"
-    )
+    by_long_name = "launch_template_id" in block.values or block.configured("launch_template_id")
+    key = "launch_template_id" if by_long_name else "id"
     template_id = reader.resolver.one(block, key, TEMPLATE)
     name = "launch_template_name" if key == "launch_template_id" else "name"
     for one in reader.plan.of_type(TEMPLATE):

@@ -225,7 +225,7 @@ def verdict_line(audit: Audit, style: Style) -> str:
         tallies = [count_members(audit.context.matrix, external.answer) for external in audit.context.external]
         total = sum(sum(tally.values()) for tally in tallies)
         text += f"; {sum(tally['open'] for tally in tallies):,} of {words.number(total, 'path')} with peers open"
-    return style.paint(text + (f"; {found}" if found else ""), "bold", look)
+    return style.paint(style.wrap(text + (f"; {found}" if found else "")), "bold", look)
 
 
 def gone_line(audit: Audit, style: Style) -> str:

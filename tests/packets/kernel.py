@@ -20,6 +20,8 @@ BIND, RECURSIVE, PRIVATE = 0x1000, 0x4000, 0x40000
 DIE_WITH_PARENT = 1
 SIGKILL = 9
 IP = shutil.which("ip", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") or "ip"
+SCRATCH = Path("/mnt")
+"""A folder that every Linux has, hidden for the processes that settle."""
 HERE = "/proc/thread-self/ns/net"
 
 
@@ -120,16 +122,19 @@ def die_with_parent() -> None:
 
 def settle(namespace: str, name: str, files: Mapping[str, str]) -> None:
     """
-    Let this process be a machine of its own, for good.
+    Let this process be a machine of its own, for good; what it sees goes with it.
 
     Args:
         namespace: path of its network namespace.
         name: its host name.
-        files: what it sees in place of some files of this machine.
+        files: what stands in some files of this machine, for this process alone.
     """
     checked(libc().setns(os.open(namespace, os.O_RDONLY | os.O_CLOEXEC), NEW_NET))
     checked(libc().unshare(NEW_MOUNTS | NEW_NAMES))
     checked(libc().mount(b"none", b"/", None, RECURSIVE | PRIVATE, None))
-    for place, instead in files.items():
-        checked(libc().mount(instead.encode(), place.encode(), None, BIND, None))
+    checked(libc().mount(b"none", os.fsencode(SCRATCH), b"tmpfs", 0, None))
+    for place, text in files.items():
+        instead = SCRATCH / Path(place).name
+        instead.write_text(text, encoding="ascii")
+        checked(libc().mount(os.fsencode(instead), place.encode(), None, BIND, None))
     socket.sethostname(name)

@@ -12,8 +12,6 @@ import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 from tests.packets.kernel import Namespace, die_with_parent, ip_batch, nftables, settle, sysctl
@@ -50,7 +48,6 @@ class Twin:
     def __init__(self, document: Mapping[str, Any], interfaces: Sequence[str]) -> None:
         self.world = World(document, interfaces)
         self.children: list[subprocess.Popen[str]] = []
-        self.files = TemporaryDirectory(prefix="sgaudit-twin-")
         self.hosts: dict[str, Namespace] = {}
         self.routers: dict[str, Namespace] = {}
         try:
@@ -72,19 +69,17 @@ class Twin:
         for namespace in (*self.hosts.values(), *self.routers.values()):
             namespace.close()
         self.children, self.hosts, self.routers = [], {}, {}
-        self.files.cleanup()
 
     def machine(self, interface: str) -> tuple[str, str, dict[str, str]]:
         """Give what makes a process one of a host's: the arguments of `kernel.settle`."""
-        folder = Path(self.files.name)
-        names, resolver = folder / "hosts", folder / "resolv.conf"
-        if not names.exists():
-            listed = [f"{item} {name_of(item)}" for host in self.world.hosts for item in host.addresses[:1]]
-            names.write_text("\n".join(["127.0.0.1 localhost", *listed, ""]), encoding="ascii")
-            resolver.write_text("options timeout:1 attempts:1\n", encoding="ascii")
+        listed = [f"{item} {name_of(item)}" for host in self.world.hosts for item in host.addresses[:1]]
+        files = {
+            "/etc/hosts": "\n".join(["127.0.0.1 localhost", *listed, ""]),
+            "/etc/resolv.conf": "options timeout:1 attempts:1\n",
+        }
         host = self.world.everyone[interface]
         name = name_of(host.addresses[0]) if host.addresses else interface
-        return self.hosts[interface].path, name, {"/etc/hosts": str(names), "/etc/resolv.conf": str(resolver)}
+        return self.hosts[interface].path, name, files
 
     def spawn(self, interface: str, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[str]:
         """Start a program on a host."""

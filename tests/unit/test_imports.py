@@ -46,7 +46,7 @@ LEVELS = {
 
 ALLOWED = {
     "aws": {"errors", "heap", "model", "selection", "snapshot"},
-    "iac": {"errors", "model", "selection", "snapshot", "policy"},
+    "iac": {"errors", "heap", "model", "selection", "snapshot", "policy"},
     "reach": {"model", "ports"},
 }
 """Rooms that may import less than their level says."""
@@ -58,6 +58,8 @@ DOORS = {
     "boto3": ("sgaudit.aws",),
     "botocore": ("sgaudit.aws",),
     "click": ("sgaudit.cli",),
+    "jinja2": ("sgaudit.report.html",),
+    "markupsafe": ("sgaudit.report.html",),
     "moto": ("sgaudit.demo",),
     "pydantic": ("sgaudit.policy",),
     "pydantic_core": ("sgaudit.policy",),

@@ -659,6 +659,41 @@ def test_literal_subnet() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "references",
+    [7, True, None, [7], ['aws_security_group.g["\\$"].id'], ["module.no.where"], ["var."], ["[0]", "..", "]"]],
+)
+def test_strange_references(references: Any) -> None:
+    """What is no reference names nothing: the groups are unknown."""
+    plan = Plan()
+    network(plan)
+    empty_group(plan, "g", [row(self=True)])
+    for name in "ab":
+        node(plan, name, 0, {"references": references})
+    assert judged(plan.build()) == DOUBT
+
+
+def test_notes_are_few() -> None:
+    """What is to be said of many places is said once, and never more than fits a screen or two."""
+    plan = Plan()
+    network(plan)
+    for index in range(3):
+        plan.add("aws_instance", "n", {}, LAUNCHED, {"subnet_id": ref("local.subnet")}, index=index)
+    assert of_plan(plan.build()).notes == ("aws_instance.n[0] and 2 more: its subnet is not known",)
+    for index in range(99):
+        plan.add(
+            "aws_network_acl",
+            "n",
+            {},
+            NEW | {"vpc_id": True, "ingress": True},
+            {"ingress": ref("local.x")},
+            index=index,
+        )
+    notes = of_plan(plan.build()).notes
+    assert len(notes) == 51
+    assert notes[-1] == "plan.json: 50 more notes"
+
+
 def test_same_verdicts_twice() -> None:
     """Reading is a function of the file: ids and order are the same every time."""
     content = cluster().build()
