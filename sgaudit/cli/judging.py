@@ -17,10 +17,8 @@ from sgaudit.selection import Interfaces, Selection, TagFilter, select
 
 if TYPE_CHECKING:
     from sgaudit.fix.plan import Plan
-    from sgaudit.model import Snapshot
-    from sgaudit.policy.model import Policy
-    from sgaudit.policy.resolve import Requirements
-    from sgaudit.selection import Member
+    from sgaudit.model import Member, Snapshot
+    from sgaudit.policy.model import Policy, Requirements
 
 LOOKS_AFTER = (0.0, 2.0, 4.0, 8.0)
 """Seconds before each look at the result: what was changed becomes visible everywhere with a small delay."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sgaudit.errors import CallError, Failure
-from sgaudit.fix.effects import references
 from sgaudit.fix.changer import Changer
+from sgaudit.fix.effects import references
 from sgaudit.fix.plan import Operation, Plan
 
 ALLOWED_CODE = "DryRunOperation"

@@ -294,14 +294,14 @@ def single(found: Found) -> Id:
     return Unknown(found.ids) if found.bounded and found.ids else UNKNOWN
 
 
-def _key(step: str | int) -> str | int | None:
+def _key(step: str | int) -> str | int:
     """Read the key of an instance; one that is written in a way of its own is nobody's."""
     if isinstance(step, int):
         return step
     try:
         return str(json.loads(step))
     except ValueError:
-        return None
+        return step
 
 
 def _literal(value: Any) -> Found:

@@ -18,7 +18,8 @@ from moto import mock_aws
 from sgaudit.aws.change import Ec2Changer
 from sgaudit.aws.session import AwsOptions, connect
 from sgaudit.cli import main
-from sgaudit.errors import CallError, Failure, UsageError
+from sgaudit.cli.apply import _read as read_plan
+from sgaudit.errors import CallError, CollectError, EmptySelectionError, Failure, SgauditError, UsageError
 from sgaudit.fix import apply, permissions, rollback
 from sgaudit.fix.permissions import Permitted
 from sgaudit.fix.plan import Call, Operation, Plan, Precondition, Safety, Strategy
@@ -413,7 +414,7 @@ def test_stale(cluster: Cluster, tmp_path: Path) -> None:
 
 def test_not_cured(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When reading again shows no cure, the exit code is 5, and `--undo-on-failure` takes everything back."""
-    monkeypatch.setattr("sgaudit.cli.applying.LOOKS_AFTER", (0.0,))
+    monkeypatch.setattr("sgaudit.cli.judging.LOOKS_AFTER", (0.0,))
     before = cluster.state()
     wanted = curing(cluster)
     params = dict(wanted.operations[0].call.params)
@@ -425,6 +426,72 @@ def test_not_cured(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     assert (result.exit_code, cluster.state()) == (5, before)
     assert result.stderr.splitlines()[-2].startswith("error: read again, and not cured: ")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "the plan's settings name no policies, so nobody could see whether it cures"),
+        ({"policies": ["no-such"]}, ""),
+        ({"policies": ["pytorch-gloo"], "parameters": {"no_such": "1"}}, ""),
+        ({"policies": ["pytorch-gloo"], "parameters": {"master_port": "x"}}, ""),
+        ({"policies": ["pytorch-gloo"], "head": "nobody"}, ""),
+    ],
+)
+def test_what_cannot_be_judged_is_not_begun(cluster: Cluster, tmp_path: Path, settings: Raw, message: str) -> None:
+    """Policies and settings are read before the first call: when they are wrong nothing is changed."""
+    before = cluster.state()
+    file = saved(tmp_path, plan(authorize("op-1", cluster.group), settings=settings))
+
+    result = sgaudit("apply", file, "--yes", "--state-dir", str(tmp_path / "state"))
+
+    assert (result.exit_code, cluster.state(), (tmp_path / "state").exists()) == (2, before, False)
+    assert f"error: {message}" in result.stderr
+
+
+@pytest.mark.parametrize("error", [CollectError("no answer"), EmptySelectionError("nobody"), UsageError("no head")])
+@pytest.mark.parametrize("undo", [False, True])
+def test_reading_again_fails(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: SgauditError, undo: bool
+) -> None:
+    """Whatever goes wrong after a change is exit code 5 with what can be done, or is taken back when asked for."""
+
+    def failing(*_: object) -> None:
+        raise error
+
+    before, file = cluster.state(), saved(tmp_path, plan(authorize("op-1", cluster.group)))
+    monkeypatch.setattr("sgaudit.cli.judging.Judge.audit", failing)
+    more = ["--undo-on-failure"] if undo else []
+    result = sgaudit("apply", file, "--yes", *more, "--state-dir", str(tmp_path / "state"))
+
+    refused(result, 5, f"the changes are made, but can't be judged: {error.message}")
+    assert (cluster.state() == before) is undo
+    hint = f"hint: sgaudit apply --resume {RUN} goes on with it; sgaudit rollback {RUN} takes it back"
+    assert (hint in result.stderr) is not undo
+
+
+def test_closed_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan from standard input that is closed is the user's mistake."""
+    monkeypatch.setattr("sys.stdin", None)
+
+    with pytest.raises(UsageError) as caught:
+        read_plan("-")
+
+    assert caught.value.message == "-: standard input is closed"
+
+
+def test_edited_requests_are_shown(cluster: Cluster, tmp_path: Path) -> None:
+    """What a request says is shown, whatever the plan gives as its reason, and whole where words would not do."""
+    row = {"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}
+    params: Raw = {"GroupId": cluster.group, "IpPermissions": [row]}
+    api = "AuthorizeSecurityGroupIngress"
+    edited = plan(operation("op-1", api, params), operation("op-2", api, {**params, "CidrIp": "::/0"}))
+
+    shown = sgaudit("apply", saved(tmp_path, edited), "--dry-run", "--state-dir", str(tmp_path / "state")).stdout
+
+    assert f"  request: let {cluster.group} receive all traffic from 0.0.0.0/0\n" in shown
+    assert '"CidrIp": "::/0"' in " ".join(shown.split())
+    assert all(len(line) <= 80 for line in shown.splitlines())
 
 
 def test_going_on(cluster: Cluster, tmp_path: Path) -> None:
@@ -447,11 +514,11 @@ def test_going_on(cluster: Cluster, tmp_path: Path) -> None:
     resumed = sgaudit("apply", "--resume", RUN, "--yes", "--quiet", *folder)
 
     assert [line.split() for line in (listed[0], listed[3])] == [
-        ["run", "time", "account", "region", "state", "operations", "done", "already", "undone"],
+        ["run", "account", "region", "state", "done", "already", "undone", "of"],
         ["damaged", "damaged", "0", "0", "0", "0"],
     ]
     cells = listed[2].split()
-    assert [cells[0], *cells[2:]] == [RUN, ACCOUNT, REGION, "interrupted", "4", "2", "0", "0"]
+    assert cells == [RUN, ACCOUNT, REGION, "interrupted", "2", "0", "0", "4"]
     assert (resumed.exit_code, resumed.stderr) == (0, "")
     assert resumed.stdout.splitlines()[-2:] == [
         "run run-7: 4 done, 0 already so, 0 failed, 0 left",

@@ -14,10 +14,13 @@ from typing import Any
 import pytest
 
 from sgaudit.errors import ApplyError, UsageError
+from sgaudit.fix import apply, preconditions, rollback
 from sgaudit.fix.journal import Journal, State, merged
 from sgaudit.fix.store import FolderStore, default_folder
+from sgaudit.snapshot import parse
+from tests.unit.fix.edits import MISSING, changed, places
 from tests.unit.fix.faults import MemoryStore
-from tests.unit.fix.plans import PEERS, RUN
+from tests.unit.fix.plans import PEERS, PLANS, RUN, document, fake
 
 LINE = {"kind": "run", "text": "é\u2028\n"}
 HOLD = """
@@ -105,7 +108,7 @@ def test_damaged(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError) as caught:
         FolderStore(tmp_path).read("r-1")
 
-    assert caught.value.message == f"{file}:2: the journal is damaged"
+    assert caught.value.message == f"the journal of run r-1 is damaged: {file}: line 2: not a JSON object with a kind"
 
 
 @pytest.mark.parametrize("run", ["", ".", "..", "../x", "a/b", ".hidden", "a\n", "a\0", "x" * 101])
@@ -216,8 +219,12 @@ def test_merged() -> None:
     ("lines", "message"),
     [
         ([], "there is no run 'run-1'"),
-        ([{"kind": "call"}], "the journal of 'run-1' has no beginning"),
-        ([{"kind": "run", "schema_version": 2}], "the journal of 'run-1' is of another schema version"),
+        ([{"kind": "call"}], "the journal of run run-1 is damaged: run-1.jsonl: line 1: the journal has no beginning"),
+        (
+            [{"kind": "run", "time": "", "schema_version": 2}],
+            "the journal of run run-1 is damaged: run-1.jsonl: line 1: "
+            "schema_version is not 1: use the sgaudit that wrote it",
+        ),
     ],
 )
 def test_no_journal(lines: list[dict[str, Any]], message: str) -> None:
@@ -229,3 +236,55 @@ def test_no_journal(lines: list[dict[str, Any]], message: str) -> None:
         Journal.load(store, RUN)
 
     assert caught.value.message == message
+
+
+def written(name: str) -> list[dict[str, Any]]:
+    """Give the journal of a plan that was carried out and taken back."""
+    store, ec2 = MemoryStore(), fake()
+    apply.run(PLANS[name], ec2, store, sleep=lambda _: None)
+    rollback.run(RUN, ec2, store, sleep=lambda _: None)
+    return [dict(line) for line in store.read(RUN)]
+
+
+def load(lines: Any) -> Journal:
+    store = MemoryStore()
+    store.files[RUN] = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    return Journal.load(store, RUN)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_whatever_is_damaged(name: str) -> None:
+    """Any value of a line may be any other or missing: it is damage that is named, or a run that can be gone through."""
+    good = written(name)
+    load(good)
+    now, damaged = parse(document()), 0
+    for path in places(good):
+        if path[0] == 0 and path[1:2] == ("plan",):
+            continue
+        for wrong in (None, True, -1, "", "x", "\ud800", [], [1], {}, {"a": 1}, MISSING):
+            try:
+                journal = load(changed(good, path, wrong))
+            except UsageError as error:
+                assert error.message.startswith(
+                    (f"the journal of run {RUN} is damaged: {RUN}.jsonl: line ", "there is")
+                )
+                damaged += 1
+            else:
+                rollback.plan(journal, fake(), sleep=lambda _: None)
+                preconditions.changed(journal.plan, now, journal)
+
+    assert damaged > 100
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_cut_short(name: str) -> None:
+    """A journal that lacks lines is damaged, or a run that can be gone through."""
+    good = written(name)
+    for number in range(len(good)):
+        for lines in (good[:number], good[:number] + good[number + 1 :]):
+            try:
+                journal = load(lines)
+            except UsageError:
+                continue
+            rollback.plan(journal, fake(), sleep=lambda _: None)
+            assert journal.plan == PLANS[name]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sgaudit.rules.ownership import group_owner, interface_owner, owner
 from sgaudit.model import Interface
+from sgaudit.rules.ownership import group_owner, interface_owner, owner
 from sgaudit.snapshot import parse
 from tests.builders import group, interface, node, snapshot
 
