@@ -32,12 +32,12 @@ def check(context: Context) -> Iterator[Finding]:
         if acl is None or acl.acl_id in seen:
             continue
         seen.add(acl.acl_id)
-        dead = list(_dead(acl))
-        if dead:
-            yield _finding(acl, dead)
+        found = list(dead(acl))
+        if found:
+            yield _finding(acl, found)
 
 
-def _dead(acl: NetworkAcl) -> Iterator[tuple[AclEntry, AclEntry]]:
+def dead(acl: NetworkAcl) -> Iterator[tuple[AclEntry, AclEntry]]:
     """Find the entries of which an earlier one decides everything, the deny at the end apart."""
     held: dict[Kind, list[tuple[Range, int]]] = defaultdict(list)
     for position, entry in enumerate(acl.entries):

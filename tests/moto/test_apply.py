@@ -480,8 +480,9 @@ def test_closed_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.message == "-: standard input is closed"
 
 
-def test_edited_requests_are_shown(cluster: Cluster, tmp_path: Path) -> None:
+def test_edited_requests_are_shown(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a request says is shown, whatever the plan gives as its reason, and whole where words would not do."""
+    monkeypatch.setenv("COLUMNS", "80")
     row = {"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}
     params: Raw = {"GroupId": cluster.group, "IpPermissions": [row]}
     api = "AuthorizeSecurityGroupIngress"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgaudit.ports import ALL, CLIENT_PORTS, NONE, PortSet
+from sgaudit.ports import ALL, CLIENT_PORTS, NONE, PortSet, first_holders
 
 EDGES = (0, 1, 2, 255, 256, 32767, 32768, 60999, 61000, 65533, 65534, 65535)
 UNIVERSE = frozenset(range(65536))
@@ -162,3 +162,40 @@ def test_sets_are_values() -> None:
     assert len({PortSet.of([(1, 2), (3, 4)]), PortSet.single(1, 4)}) == 1
     with pytest.raises(AttributeError):
         PortSet.single(1).ranges = ()  # type: ignore[misc]
+
+
+fine_ranges = st.lists(st.integers(0, 3000).map(lambda low: (low, low + low % 3)), max_size=90, unique=True)
+
+
+@given(fine_ranges, port_ranges, st.booleans())
+def test_operators_where_one_set_has_many_ranges(
+    fine: list[tuple[int, int]], coarse: list[tuple[int, int]], aligned: bool
+) -> None:
+    """Sets of very unlike numbers of ranges are joined, cut and compared like Python's sets."""
+    other = [(low % 3010, min(low % 3010 + (high - low) % 500, 65535)) for low, high in coarse] if aligned else coarse
+    a, b = PortSet.of(fine), PortSet.of(other)
+    set_a, set_b = plain(fine), plain(other)
+
+    assert (a | b).ranges == (b | a).ranges == as_ranges(set_a | set_b)
+    assert (a & b).ranges == (b & a).ranges == as_ranges(set_a & set_b)
+    assert (a - b).ranges == as_ranges(set_a - set_b)
+    assert (b - a).ranges == as_ranges(set_b - set_a)
+    assert (a <= b, b <= a) == (set_a <= set_b, set_b <= set_a)
+    assert [number in a for number in (-1, *range(3010), 65536)] == [
+        number in set_a for number in (-1, *range(3010), 65536)
+    ]
+
+
+small_range = st.tuples(st.integers(0, 9), st.integers(0, 9)).map(lambda ends: (min(ends), max(ends)))
+
+
+@given(st.lists(st.tuples(small_range, st.integers(0, 20)), max_size=20), st.lists(small_range, max_size=20))
+def test_first_holders(held: list[tuple[tuple[int, int], int]], asked: list[tuple[int, int]]) -> None:
+    """Each range is given the lowest number among the ranges that hold it, whatever their order."""
+    expected: dict[tuple[int, int], int] = {}
+    for low, high in asked:
+        numbers = [number for (start, end), number in held if start <= low and high <= end]
+        if numbers:
+            expected[low, high] = min(numbers)
+
+    assert first_holders(held, asked) == expected

@@ -158,6 +158,9 @@ class FaultyStore:
         self.runs: Callable[[], list[str]] = store.runs
         self.lock = store.lock
 
+    def name(self, run: str) -> str:
+        return self._store.name(run)
+
     def append(self, run: str, line: Line) -> None:
         fault = self._moment.now("append")
         if fault == "disk-full":

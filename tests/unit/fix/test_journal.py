@@ -22,6 +22,7 @@ from tests.unit.fix.edits import MISSING, changed, places
 from tests.unit.fix.faults import MemoryStore
 from tests.unit.fix.plans import PEERS, PLANS, RUN, document, fake
 
+DAMAGED = "the journal of run run-1 is damaged: run-1.jsonl:"
 LINE = {"kind": "run", "text": "é\u2028\n"}
 HOLD = """
 import sys, time
@@ -219,11 +220,10 @@ def test_merged() -> None:
     ("lines", "message"),
     [
         ([], "there is no run 'run-1'"),
-        ([{"kind": "call"}], "the journal of run run-1 is damaged: run-1.jsonl: line 1: the journal has no beginning"),
+        ([{"kind": "call"}], f"{DAMAGED} line 1: the journal has no beginning"),
         (
             [{"kind": "run", "time": "", "schema_version": 2}],
-            "the journal of run run-1 is damaged: run-1.jsonl: line 1: "
-            "schema_version is not 1: use the sgaudit that wrote it",
+            f"{DAMAGED} line 1: schema_version is not 1: use the sgaudit that wrote it",
         ),
     ],
 )
@@ -252,28 +252,35 @@ def load(lines: Any) -> Journal:
     return Journal.load(store, RUN)
 
 
+def tried(lines: Any) -> tuple[Journal | None, str]:
+    try:
+        return load(lines), ""
+    except UsageError as error:
+        return None, error.message
+
+
+WRONG: tuple[Any, ...] = (None, True, -1, "", "x", "\ud800", [], [1], {}, {"a": 1}, MISSING)
+
+
 @pytest.mark.parametrize("name", PLANS)
 def test_whatever_is_damaged(name: str) -> None:
-    """Any value of a line may be any other or missing: it is damage that is named, or a run that can be gone through."""
+    """Any value of a line may be any other or missing: it is named, or the run can still be gone through."""
     good = written(name)
     load(good)
     now, damaged = parse(document()), 0
-    for path in places(good):
+    for number, path in enumerate(places(good)):
         if path[0] == 0 and path[1:2] == ("plan",):
             continue
-        for wrong in (None, True, -1, "", "x", "\ud800", [], [1], {}, {"a": 1}, MISSING):
-            try:
-                journal = load(changed(good, path, wrong))
-            except UsageError as error:
-                assert error.message.startswith(
-                    (f"the journal of run {RUN} is damaged: {RUN}.jsonl: line ", "there is")
-                )
+        for wrong in WRONG[number % 3 :: 3]:
+            journal, message = tried(changed(good, path, wrong))
+            if journal is None:
+                assert message.startswith(f"the journal of run {RUN} is damaged: {RUN}.jsonl: line ")
                 damaged += 1
             else:
                 rollback.plan(journal, fake(), sleep=lambda _: None)
                 preconditions.changed(journal.plan, now, journal)
 
-    assert damaged > 100
+    assert damaged > 20
 
 
 @pytest.mark.parametrize("name", PLANS)

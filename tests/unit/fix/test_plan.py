@@ -137,8 +137,8 @@ def test_whatever_is_edited(name: str) -> None:
     """Any value may be any other or missing: it is the user's mistake, or a plan that can be written and checked."""
     good = PLANS[name].to_json()
     refused = 0
-    for path in places(good):
-        for wrong in (*WRONG, MISSING):
+    for number, path in enumerate(places(good)):
+        for wrong in (*WRONG[number % 4 :: 4], MISSING):
             try:
                 edited = from_json(changed(good, path, wrong), "p")
                 check(edited, 50)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sgaudit.errors import EmptySelectionError
-from sgaudit.model import Family, Permission, Snapshot
-from sgaudit.ports import ALL
+from sgaudit.model import Cidr, Family, GroupPeer, Permission, Snapshot
+from sgaudit.ports import ALL, PortSet
 from sgaudit.reach import matrix
 from sgaudit.rules.covered_permission import RULE, covered
 from sgaudit.selection import Interfaces, Selection, select
@@ -146,3 +148,46 @@ def test_what_the_world_covers_is_what_should_stay() -> None:
     ingress = [row("tcp", 22, cidr=["10.0.0.0/16"]), row("tcp", 22, cidr=["0.0.0.0/0"])]
 
     assert found(RULE, snapshot([node("a", "10.0.0.4")], [group(ingress=ingress)])) == []
+
+
+def admits(wide: Permission, narrow: Permission) -> bool:
+    if wide.protocol == "-1":
+        return True
+    return wide.protocol == narrow.protocol and narrow.ports <= wide.ports
+
+
+def one_by_one(permissions: Sequence[Permission]) -> Iterator[tuple[int, int]]:
+    """Ask of each permission every other one: the widest peer first, then in their order."""
+    for place, narrow in enumerate(permissions):
+        covering = []
+        for other, wide in enumerate(permissions):
+            if isinstance(narrow.peer, Cidr) and isinstance(wide.peer, Cidr):
+                holds = wide.peer.prefix <= narrow.peer.prefix and narrow.peer.first in wide.peer
+            else:
+                holds = wide.peer == narrow.peer
+            equal = wide.peer == narrow.peer and admits(narrow, wide)
+            if holds and other != place and admits(wide, narrow) and (other < place or not equal):
+                covering.append((wide.peer.prefix if isinstance(wide.peer, Cidr) else 0, other))
+        if covering:
+            yield place, min(covering)[1]
+
+
+small_port = st.integers(0, 4)
+permissions = st.builds(
+    lambda protocol, ends, peer: Permission(
+        protocol, ALL if protocol == "-1" else PortSet.single(min(ends), max(ends)), peer
+    ),
+    st.sampled_from(("tcp", "tcp", "tcp", "udp", "-1")),
+    st.tuples(small_port, small_port) | st.tuples(st.just(0), st.just(65535)),
+    st.sampled_from(("10.0.0.0/8", "10.1.0.0/16", "10.1.1.0/24", "11.0.0.0/8")).map(Cidr.parse)
+    | st.sampled_from(("sg-a", "sg-b")).map(GroupPeer),
+)
+
+
+@given(st.lists(permissions, max_size=14))
+def test_the_same_as_one_by_one(given_permissions: list[Permission]) -> None:
+    """What is covered, and by which one, is what asking every pair of permissions tells."""
+    places = {id(permission): place for place, permission in enumerate(given_permissions)}
+    found = [(places[id(one)], places[id(by)]) for one, by in covered(given_permissions)]
+
+    assert found == list(one_by_one(given_permissions))

@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sgaudit.rules.dead_acl_entry import RULE
+from sgaudit.model import AclEntry, Cidr, NetworkAcl
+from sgaudit.ports import ALL, PortSet
+from sgaudit.rules.dead_acl_entry import RULE, dead
 from tests.builders import acl, allow_all, entry, group, node, snapshot
 from tests.unit.rules.scene import SELF, found
 
@@ -65,3 +69,43 @@ def test_last_deny() -> None:
 def test_acl_not_read() -> None:
     """Nothing is said of an ACL that was not read."""
     assert found(RULE, snapshot(TWO, [group(ingress=SELF)], without=["NetworkAcls"])) == []
+
+
+def holds(one: AclEntry, other: AclEntry) -> bool:
+    """Tell whether an entry matches every packet that another one matches."""
+    if one.egress is not other.egress or one.cidr.family is not other.cidr.family:
+        return False
+    if one.cidr.prefix > other.cidr.prefix or other.cidr.first not in one.cidr:
+        return False
+    return one.protocol == "-1" or (one.protocol == other.protocol and other.ports <= one.ports)
+
+
+BLOCKS = ("10.0.0.0/8", "10.1.0.0/16", "10.1.1.0/24", "11.0.0.0/8", "::/0")
+entries = st.lists(
+    st.builds(
+        lambda egress, protocol, ends, block: (egress, protocol, PortSet.single(min(ends), max(ends)), block),
+        st.booleans(),
+        st.sampled_from(("tcp", "tcp", "tcp", "udp", "-1")),
+        st.tuples(st.integers(0, 4), st.integers(0, 4)),
+        st.sampled_from(BLOCKS).map(Cidr.parse),
+    ),
+    max_size=14,
+)
+
+
+@given(entries, st.integers(0, 3))
+def test_the_same_as_one_by_one(rows: list[tuple[bool, str, PortSet, Cidr]], beyond: int) -> None:
+    """The dead entries, each with the first that decides before it, are what asking every pair tells."""
+    first = 32767 - len(rows) + beyond
+    asked = tuple(
+        AclEntry(number, egress, True, protocol, ALL if protocol == "-1" else ports, block)
+        for number, (egress, protocol, ports, block) in enumerate(rows, start=first)
+    )
+    expected = []
+    for place, late in enumerate(asked):
+        before = [early.number for early in asked[:place] if holds(early, late)]
+        if before and late.number < 32767:
+            expected.append((late.number, before[0]))
+
+    acl_read = NetworkAcl("acl-1", "vpc-1", True, asked, ())
+    assert [(late.number, early.number) for late, early in dead(acl_read)] == expected
