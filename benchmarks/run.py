@@ -30,6 +30,7 @@ from typing import Any
 from tabulate import tabulate
 
 from benchmarks.collecting import calls
+from benchmarks.fixing import planning
 from benchmarks.generate import KINDS
 from sgaudit import snapshot as snapshots
 from sgaudit.model import Cidr, Snapshot
@@ -210,6 +211,8 @@ def targets(folder: Path, timings: dict[str, Timing]) -> Iterator[Row]:
     yield Row("1,000 members, no two alike: analysis", different, "s", 3, note)
     note = f"{classes(folder / 'many-classes.json'):,} classes"
     yield Row("10,000 members, 250 CIDR rows: analysis", timings["many-classes"].analysis, "s", 6, note)
+    scan, fix = planning(folder)
+    yield Row("1,000 members, 40 groups: fix --dry-run / scan", fix / scan, "x", 2, f"{fix:.3g} s / {scan:.3g} s")
 
 
 def pair_by_pair(document: Any, pairs: list[tuple[str, str]]) -> tuple[float, int]:
