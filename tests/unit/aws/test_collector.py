@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from sgaudit.aws.reader import collector_at_rest
+from sgaudit.heap import collector_at_rest
 
 
 @pytest.mark.parametrize("enabled", [True, False])
