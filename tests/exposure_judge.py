@@ -230,14 +230,14 @@ class World:
         table = self.of_subnet("RouteTables", interface)
         if table is None:
             return UNKNOWN
-        best: tuple[int, int] = (-1, BLOCKED)
+        best: tuple[int, bool, int] = (-1, False, BLOCKED)
         for route in table["Routes"]:
             texts = [route[key] for key in ("DestinationCidrBlock", "DestinationIpv6CidrBlock") if route.get(key)]
             gateway = str(route.get("GatewayId") or "")
             if route.get("DestinationPrefixListId"):
-                if gateway.startswith("vpce-"):
-                    continue
                 entries = self.lists.get(route["DestinationPrefixListId"])
+                if entries is None and gateway.startswith("vpce-"):
+                    continue
                 if entries is None:
                     return UNKNOWN
                 texts = [entry["Cidr"] for entry in entries]
@@ -247,8 +247,8 @@ class World:
                 value = BLOCKED
             for text in texts:
                 if source in block(text):
-                    best = max(best, (block(text).prefixlen, value))
-        return best[1]
+                    best = max(best, (block(text).prefixlen, not route.get("DestinationPrefixListId"), value))
+        return best[2]
 
     def boundaries(self, version: int) -> Iterator[Address]:
         """Go through one address of each piece of the space that anything here can tell apart."""

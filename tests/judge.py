@@ -346,7 +346,7 @@ class Network:
         local = [block_of(cidr)[3] for cidr in self.local_blocks(table, here["VpcId"]) if holds(cidr, address, family)]
         best = max(found, key=lambda item: item[:2], default=None)
         same_vpc = here["VpcId"] == there["VpcId"]
-        if best is None or (local and max(local) > best[0]):
+        if best is None or (local and (max(local), True) > best[:2]):
             known = PASS if same_vpc else DROP
         elif same_vpc and not local and best[0] < SHORTEST_PREFIX[family]:
             known = PASS

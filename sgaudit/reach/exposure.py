@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from sgaudit.model import Cidr, Family, GroupPeer, PrefixListPeer, RouteTarget, parse_address
 from sgaudit.reach import strangers
 from sgaudit.reach.nodes import indexes_of
+from sgaudit.reach.routes import precedence
 from sgaudit.reach.strangers import Crowd, Near
 
 if TYPE_CHECKING:
@@ -180,13 +181,13 @@ class Outside:
             and route.prefix_list_id not in self.snapshot.prefix_lists
             for route in table.routes
         )
-        by_prefix: dict[int, list[tuple[Cidr, Route]]] = defaultdict(list)
+        ranked: dict[tuple[int, bool], list[tuple[Cidr, Route]]] = defaultdict(list)
         for block, route in _destinations(self.snapshot, table):
             if block.family is self.family:
-                by_prefix[block.prefix].append((block, route))
-        for prefix in sorted(by_prefix, reverse=True):
+                ranked[precedence((block, route))].append((block, route))
+        for rank in sorted(ranked, reverse=True):
             taken = 0
-            for block, route in by_prefix[prefix]:
+            for block, route in ranked[rank]:
                 inside = self.crowd.nodes.within(block) & left
                 taken |= inside
                 if _to_internet(route):

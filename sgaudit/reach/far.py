@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from sgaudit.model import Cidr, Family, GroupPeer, Interface, PrefixListPeer, Route, RouteTarget, address_text
 from sgaudit.reach.exposure import NOT_ROUTED, PRIVATE
 from sgaudit.reach.nodes import Node, Nodes, bits_of
+from sgaudit.reach.routes import precedence
 from sgaudit.reach.security_groups import GroupFilters, stale
 from sgaudit.reach.strangers import NOBODY, cut
 
@@ -144,21 +145,21 @@ class Far:
                 whole = self._outcome(route, self.nodes.everyone, vpc_id, outbound=outbound)
                 passed = whole.get("passed", 0)
                 return Way(passed, passed | whole.get("doubtful", 0), 0)
-        rows: dict[int, list[tuple[int, Route]]] = defaultdict(list)
+        rows: dict[tuple[int, bool], list[tuple[int, Route]]] = defaultdict(list)
         for block, route in routes(self.snapshot, table, vpc_id):
             if block.family is self.nodes.family:
-                rows[block.prefix].append((self.nodes.within(block), route))
+                rows[precedence((block, route))].append((self.nodes.within(block), route))
         sure = maybe = world = 0
         left = self.nodes.everyone
-        for prefix in sorted(rows, reverse=True):
+        for rank in sorted(rows, reverse=True):
             ends: dict[str, int] = defaultdict(int)
-            for inside, route in rows[prefix]:
+            for inside, route in rows[rank]:
                 for word, found in self._outcome(route, inside & left, vpc_id, outbound=outbound).items():
                     ends[word] |= found
             sure |= ends["passed"] & ~ends["doubtful"] & ~ends["dropped"]
             maybe |= ends["passed"] | ends["doubtful"]
             world |= ends["world"]
-            for inside, _ in rows[prefix]:
+            for inside, _ in rows[rank]:
                 left &= ~inside
         if not any(route.target is RouteTarget.LOCAL for group in rows.values() for _, route in group):
             maybe |= left
@@ -220,7 +221,8 @@ def routes(snapshot: Snapshot, table: RouteTable, vpc_id: str) -> Iterator[tuple
     for route in table.routes:
         blocks = (route.destination,) if route.destination else snapshot.prefix_lists.get(route.prefix_list_id, ())
         for block in blocks:
-            taken.add(block)
+            if route.destination is not None:
+                taken.add(block)
             yield block, route
     vpc = (snapshot.vpcs or {}).get(vpc_id)
     for block in vpc.cidrs if vpc else ():

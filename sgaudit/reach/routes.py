@@ -94,7 +94,7 @@ class RouteFilters:
         for cidr in (*self._blocks(vpc_id), *(cidr for cidr, route in routes if route.target is RouteTarget.LOCAL)):
             covered |= self.nodes.within(cidr)
         direct, middlebox, unknown = neighbours, 0, 0
-        for prefix, group in groupby(sorted(routes, key=lambda row: -row[0].prefix), lambda row: row[0].prefix):
+        for (prefix, _), group in groupby(sorted(routes, key=precedence, reverse=True), precedence):
             now = self._outcomes([(self.nodes.within(cidr) & undecided, route) for cidr, route in group], vpc_id)
             if prefix >= SHORTEST_VPC_PREFIX[self.nodes.family]:
                 # Where the local route itself was not read, it may be longer or shorter than this one.
@@ -111,7 +111,8 @@ class RouteFilters:
         taken: set[Cidr] = set()
         for route in table.routes:
             for cidr in self._destinations(route):
-                taken.add(cidr)
+                if route.destination is not None:
+                    taken.add(cidr)
                 yield cidr, route
         for cidr in self._blocks(vpc_id):
             if cidr not in taken:
@@ -172,6 +173,17 @@ class RouteFilters:
         return {"direct": targets & beyond, "dropped": targets & ~beyond}
 
 
+def precedence(row: tuple[Cidr, Route]) -> tuple[int, bool]:
+    """
+    Rank a route at one of its destinations; the greatest of those that match takes the packet.
+
+    The longest prefix goes first. Of equal ones a route to a CIDR block goes before one to a prefix list
+    (https://docs.aws.amazon.com/vpc/latest/userguide/route-tables-priority.html).
+    """
+    cidr, route = row
+    return cidr.prefix, route.destination is not None
+
+
 def winning_route(
     snapshot: Snapshot, subnet_id: str, vpc_id: str, family: Family, address: int
 ) -> tuple[Cidr, Route] | None:
@@ -184,6 +196,7 @@ def winning_route(
         else:
             destinations = snapshot.prefix_lists.get(route.prefix_list_id, ())
         for cidr in destinations:
-            if cidr.family is family and address in cidr and (best is None or cidr.prefix > best[0].prefix):
-                best = cidr, route
+            row = cidr, route
+            if cidr.family is family and address in cidr and (best is None or precedence(row) > precedence(best)):
+                best = row
     return best

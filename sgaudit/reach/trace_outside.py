@@ -14,7 +14,7 @@ from sgaudit.ports import NONE, PortSet
 from sgaudit.reach import trace_acls, trace_routes
 from sgaudit.reach.causes import Layer
 from sgaudit.reach.exposure import GLOBAL_UNICAST, NOT_ROUTED, PRIVATE
-from sgaudit.reach.routes import winning_route
+from sgaudit.reach.routes import precedence, winning_route
 from sgaudit.reach.trace_groups import GroupHop
 from sgaudit.reach.trace_values import Blocker, Code, Hop, Thing
 
@@ -143,8 +143,9 @@ def _judge(matrix: Matrix, inside: Node, outside: Node) -> tuple[Code | None, Th
     best = winning_route(snapshot, subnet_id, vpc_id, matrix.family, value)
     vpc = (snapshot.vpcs or {}).get(vpc_id)
     for cidr in vpc.cidrs if vpc else ():
-        if cidr.family is matrix.family and value in cidr and (best is None or best[0].prefix < cidr.prefix):
-            best = cidr, Route(cidr, "", RouteTarget.LOCAL, "local", "active")
+        row = cidr, Route(cidr, "", RouteTarget.LOCAL, "local", "active")
+        if cidr.family is matrix.family and value in cidr and (best is None or precedence(best) < precedence(row)):
+            best = row
     code, blamed = _outcome(matrix, outside, best, resource)
     return code, blamed, best, resource
 

@@ -51,5 +51,5 @@ def test_names_need_a_selection(topology: Topology) -> None:
     assert result.exit_code == 2
     assert result.stderr == (
         "error: 'train-0' can't be looked up without knowing where\n"
-        "hint: give instance ids, or say where to look: --tag KEY=VALUE, --vpc-id or --all\n"
+        "hint: give instance ids, or say where to look, for example with --tag cluster=train or --all\n"
     )

@@ -33,7 +33,7 @@ from tests.apply_raw import apply_raw
 from tests.judge import BLOCKED, OPEN, PASS, Network, Pair, pieces
 from tests.networks import random_network
 
-QUICK, FULL, CHUNK = 150, 3000, 150
+QUICK, FULL, CHUNK = 150, 2000, 150
 """Seeds that every run goes through, those of the whole run, and how many of them make one test."""
 POLICIES = (("pytorch-gloo",), ("tcp-full-mesh",), ("tcp-full-mesh",), ("all-traffic-mesh",), ("pytorch-gloo", "ray"))
 STRATEGIES: tuple[Strategy | None, ...] = (None, *(item for item in Strategy if item is not Strategy.NONE))

@@ -19,7 +19,7 @@ from tests.apply_raw import SIDES, singles
 from tests.properties.test_exposure import published
 from tests.properties.test_fix import PROTOCOLS, RUN, Difference, Facts, Question, Trial, audited, network_of
 
-QUICK, FULL, CHUNK = 120, 2400, 200
+QUICK, FULL, CHUNK = 120, 1200, 200
 RULES = {rule.id for rule in tighten.RULES}
 
 

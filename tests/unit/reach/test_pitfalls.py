@@ -283,6 +283,24 @@ def test_longest_prefix_of_a_route_wins(reach: Reach, destination: str, expected
     assert reach(document, "a", "b") == expected
 
 
+@pytest.mark.parametrize("first", ["list", "block"])
+@pytest.mark.parametrize(("entry", "expected"), [("10.2.0.0/16", OPEN), ("10.0.0.0/8", OPEN), ("10.2.0.0/24", BLOCKED)])
+def test_route_to_a_block_goes_before_an_equal_one_to_a_prefix_list(
+    reach: Reach, entry: str, expected: Decided, first: str
+) -> None:
+    """Of equal prefixes that of a CIDR block wins, in whatever order they are listed; a longer one wins anyway."""
+    by_peering = {"VpcPeeringConnectionId": "pcx-1"}
+    routes = [route("pl-1", state="blackhole", **by_peering), route("10.2.0.0/16", **by_peering)]
+    tables = [
+        table("rtb-1", routes if first == "list" else routes[::-1]),
+        table("rtb-2", [route("10.0.0.0/16", **by_peering)], vpc="vpc-2"),
+    ]
+    document = peered([WORLD, group("sg-b", ingress=[EVERYTHING], vpc="vpc-2")], tables=tables)
+    document["PrefixListEntries"] = {"pl-1": [{"Cidr": entry}]}
+
+    assert reach(document, "a", "b") == expected
+
+
 def test_route_to_the_internet_does_not_join_vpcs(reach: Reach) -> None:
     """A private IPv4 address of another VPC is not reached over an internet gateway."""
     tables = [
