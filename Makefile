@@ -33,7 +33,7 @@ test: $(VENV)/.dev
 	$(PYTEST) -n $(WORKERS) --dist loadfile
 
 check: lint
-	$(PYTEST) -m '$(QUICK)'
+	$(PYTEST) -n $(WORKERS) -m '$(QUICK)'
 
 lint: $(VENV)/.dev
 	$(PY) -m ruff format --check .

@@ -22,6 +22,7 @@ from sgaudit.selection import Interfaces, Selection, TagFilter, select
 from sgaudit.snapshot import parse
 from tests.networks import networks, random_network
 
+pytestmark = pytest.mark.slow
 CLUSTER = TagFilter.parse("cluster=train")
 PROTOCOLS = {
     Family.IPV4: ("tcp", "udp", "icmp", "50", "all"),

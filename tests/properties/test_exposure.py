@@ -31,6 +31,7 @@ ALL = Selection(tags=(TagFilter("cluster", ("train",)),), include_stopped=True, 
 PORTS = (0, 22, 1023, 1024, 29500, 40000, 60999, 61000, 65535)
 FORBIDDEN = (22, 29500, 40000)
 QUICK, FULL = 60, 800
+pytestmark = pytest.mark.slow
 
 Difference = tuple[Any, ...]
 
@@ -266,7 +267,6 @@ def test_rule_equals_the_judge_on_some_seeds() -> None:
     assert wrong == {}
 
 
-@pytest.mark.slow
 def test_exposure_equals_the_judge_on_hundreds_of_seeds() -> None:
     """All comparisons on hundreds more."""
     wrong = []

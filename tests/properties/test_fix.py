@@ -33,7 +33,7 @@ from tests.apply_raw import apply_raw
 from tests.judge import BLOCKED, OPEN, PASS, Network, Pair, pieces
 from tests.networks import random_network
 
-QUICK, FULL, CHUNK = 150, 2000, 150
+QUICK, FULL, CHUNK = 50, 2000, 150
 """Seeds that every run goes through, those of the whole run, and how many of them make one test."""
 POLICIES = (("pytorch-gloo",), ("tcp-full-mesh",), ("tcp-full-mesh",), ("all-traffic-mesh",), ("pytorch-gloo", "ray"))
 STRATEGIES: tuple[Strategy | None, ...] = (None, *(item for item in Strategy if item is not Strategy.NONE))
@@ -359,6 +359,7 @@ def differences(seed: int, strategies: tuple[Strategy | None, ...] = STRATEGIES)
             yield seed, str(trial.plan.strategy), *difference
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, QUICK, 50))
 def test_plans_keep_their_promises_on_some_networks(start: int) -> None:
     """The plan without a choice, and one strategy a seed, cure what can be cured and open what they say."""

@@ -31,6 +31,7 @@ from tests.builders import (
 from tests.judge import Network, Outcome, judge, judge_port, pieces
 from tests.networks import random_network
 
+pytestmark = pytest.mark.slow
 CLIENT = (32768, 60999)
 
 

@@ -30,7 +30,7 @@ CLUSTER = TagFilter("cluster", ("train",))
 PROTOCOLS = {Family.IPV4: ("tcp", "udp", "icmp"), Family.IPV6: ("tcp", "udp", "icmpv6")}
 KEPT: list[int] = json.loads(Path(__file__).with_name("seeds.json").read_text(encoding="utf-8"))["matrix"]
 """Seeds of networks on which matrix and judge once disagreed."""
-QUICK, FULL, CHUNK = 100, 2500, 200
+QUICK, FULL, CHUNK = 50, 2450, 200
 """Seeds that every run goes through, those of the whole run, and how many of them make one test."""
 EXAMPLES = max(400, settings.default.max_examples if settings.default is not None else 0)
 
@@ -159,6 +159,7 @@ def test_matrix_equals_the_judge_on_thousands_of_seeds(first: int) -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(25))
 @pytest.mark.parametrize(
     "key", ["NetworkAcls", "RouteTables", "SecurityGroups", "PrefixListEntries", "VpcPeeringConnections", "Vpcs"]

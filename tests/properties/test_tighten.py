@@ -19,7 +19,7 @@ from tests.apply_raw import SIDES, singles
 from tests.properties.test_exposure import published
 from tests.properties.test_fix import PROTOCOLS, RUN, Difference, Facts, Question, Trial, audited, network_of
 
-QUICK, FULL, CHUNK = 120, 1200, 200
+QUICK, FULL, CHUNK = 40, 1240, 200
 RULES = {rule.id for rule in tighten.RULES}
 
 
@@ -143,6 +143,7 @@ def differences(seed: int) -> Iterator[Difference]:
         yield seed, str(made.strategy), *difference
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, QUICK, 40))
 def test_tightening_keeps_what_is_required_on_some_networks(start: int) -> None:
     """What was open and is required stays open, and what goes is what was flagged."""

@@ -24,6 +24,7 @@ from tests.unit.fix.faults import (
 )
 from tests.unit.fix.plans import PLANS, RUN, fake
 
+pytestmark = pytest.mark.slow
 FAULTS = {"change": CHANGE_FAULTS, "read": READ_FAULTS, "append": APPEND_FAULTS}
 BEFORE = fake().permissions()
 

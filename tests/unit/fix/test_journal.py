@@ -262,6 +262,7 @@ def tried(lines: Any) -> tuple[Journal | None, str]:
 WRONG: tuple[Any, ...] = (None, True, -1, "", "x", "\ud800", [], [1], {}, {"a": 1}, MISSING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANS)
 def test_whatever_is_damaged(name: str) -> None:
     """Any value of a line may be any other or missing: it is named, or the run can still be gone through."""

@@ -143,6 +143,7 @@ def crowd(folder: Path, form: str) -> str:
     return CliRunner().invoke(main, ["scan", "--snapshot", str(path), "--all", "-f", form]).stdout
 
 
+@pytest.mark.slow
 def test_stays_readable(tmp_path: Path, graphviz: Any, parse: Callable[[str], str]) -> None:
     """However many kinds of members there are, both read it: the smallest are one node together."""
     labels, edges = read(graphviz, crowd(tmp_path, "dot"))

@@ -119,6 +119,7 @@ def expected_counts(document: Raw) -> tuple[int, int]:
     return len(lucky), len(unlucky)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 200, 50))
 def test_random_networks(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sum of all pairs is what pair by pair comes to, and every such pair has a cause."""

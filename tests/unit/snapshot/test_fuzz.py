@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,6 +94,7 @@ KINDS: tuple[Any, ...] = (None, True, -7, 0.5, "\x1b[31m", [], {}, [[]], [{}], {
 """One value of each kind; the last stands for none at all."""
 
 
+@pytest.mark.slow
 def test_every_value_replaced_or_removed_once() -> None:
     """The same for each value of the document in turn, and one of every kind in its place."""
     outcomes = set()
@@ -124,6 +126,7 @@ def test_any_json_reads_or_is_refused(document: Any) -> None:
     survives(document)
 
 
+@pytest.mark.slow
 @given(networks())
 def test_random_networks_survive_json(network: Raw) -> None:
     """A network reads the same before it is written as JSON and after."""
