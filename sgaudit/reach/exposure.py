@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from sgaudit.model import Cidr, Family, GroupPeer, PrefixListPeer, RouteTarget, parse_address
 from sgaudit.reach import strangers
 from sgaudit.reach.nodes import indexes_of
-from sgaudit.reach.routes import precedence
+from sgaudit.reach.routes import precedence, unreadable
 from sgaudit.reach.strangers import Crowd, Near
 
 if TYPE_CHECKING:
@@ -175,12 +175,7 @@ class Outside:
     def _lead(self, table: RouteTable) -> Near:
         surely = maybe = 0
         left = self.crowd.nodes.everyone
-        doubtful = any(
-            route.destination is None
-            and route.target is not RouteTarget.GATEWAY_ENDPOINT
-            and route.prefix_list_id not in self.snapshot.prefix_lists
-            for route in table.routes
-        )
+        doubtful = any(unreadable(self.snapshot, route) for route in table.routes)
         ranked: dict[tuple[int, bool], list[tuple[Cidr, Route]]] = defaultdict(list)
         for block, route in _destinations(self.snapshot, table):
             if block.family is self.family:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from sgaudit.model import Cidr, Family, GroupPeer, Interface, PrefixListPeer, Route, RouteTarget, address_text
 from sgaudit.reach.exposure import NOT_ROUTED, PRIVATE
 from sgaudit.reach.nodes import Node, Nodes, bits_of
-from sgaudit.reach.routes import precedence
+from sgaudit.reach.routes import precedence, unreadable
 from sgaudit.reach.security_groups import GroupFilters, stale
 from sgaudit.reach.strangers import NOBODY, cut
 
@@ -163,7 +163,7 @@ class Far:
                 left &= ~inside
         if not any(route.target is RouteTarget.LOCAL for group in rows.values() for _, route in group):
             maybe |= left
-        if any(_unreadable(self.snapshot, route) for route in table.routes):
+        if any(unreadable(self.snapshot, route) for route in table.routes):
             sure, maybe = 0, self.nodes.everyone
         return Way(sure | near, maybe | sure | maybe_near, world & ~near)
 
@@ -228,14 +228,6 @@ def routes(snapshot: Snapshot, table: RouteTable, vpc_id: str) -> Iterator[tuple
     for block in vpc.cidrs if vpc else ():
         if block not in taken:
             yield block, Route(block, "", RouteTarget.LOCAL, "local", "active")
-
-
-def _unreadable(snapshot: Snapshot, route: Route) -> bool:
-    return (
-        route.destination is None
-        and route.target is not RouteTarget.GATEWAY_ENDPOINT
-        and route.prefix_list_id not in snapshot.prefix_lists
-    )
 
 
 def _nodes(matrix: Matrix, family: Family, blocks: tuple[Cidr, ...]) -> Iterator[Node]:

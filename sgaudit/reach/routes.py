@@ -69,7 +69,7 @@ class RouteFilters:
             return Leads(neighbours, 0, open_ended)
         leads = self._judge(table, vpc_id, neighbours, open_ended)
         for route in table.routes:
-            if self._unreadable(route):
+            if unreadable(self.snapshot, route):
                 leads = self._perhaps(leads, route, vpc_id, open_ended)
         return leads
 
@@ -79,13 +79,6 @@ class RouteFilters:
         sure = leads.direct & (outcome["direct"] | ~targets)
         doubtful = (leads.direct | outcome["direct"] | leads.unknown | outcome["unknown"]) & ~sure
         return Leads(sure, leads.middlebox | outcome["middlebox"], doubtful)
-
-    def _unreadable(self, route: Route) -> bool:
-        return (
-            route.destination is None
-            and route.target is not RouteTarget.GATEWAY_ENDPOINT
-            and route.prefix_list_id not in self.snapshot.prefix_lists
-        )
 
     def _judge(self, table: RouteTable, vpc_id: str, neighbours: int, undecided: int) -> Leads:
         own = self.nodes.by_vpc.get(vpc_id, 0)
@@ -171,6 +164,15 @@ class RouteFilters:
                 if side != vpc_id and peering.joins(side, vpc_id):
                     beyond |= self.nodes.by_vpc.get(side, 0)
         return {"direct": targets & beyond, "dropped": targets & ~beyond}
+
+
+def unreadable(snapshot: Snapshot, route: Route) -> bool:
+    """Tell whether a route may match any address, since its prefix list was not read; gateway endpoints take none."""
+    return (
+        route.destination is None
+        and route.target is not RouteTarget.GATEWAY_ENDPOINT
+        and route.prefix_list_id not in snapshot.prefix_lists
+    )
 
 
 def precedence(row: tuple[Cidr, Route]) -> tuple[int, bool]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sgaudit.model import Cidr, Route, RouteTarget
 from sgaudit.ports import ALL, NONE, PortSet
 from sgaudit.reach.causes import Layer
-from sgaudit.reach.routes import winning_route
+from sgaudit.reach.routes import unreadable, winning_route
 from sgaudit.reach.trace_values import Blocker, Code, Decision, Effect, Hop, Thing
 
 if TYPE_CHECKING:
@@ -86,8 +86,7 @@ def unread_list(snapshot: Snapshot, route_table_id: str) -> str:
     """Tell a prefix list of a table's routes that was not read and may take any packet; gateway endpoints take none."""
     table = (snapshot.route_tables or {}).get(route_table_id)
     for route in table.routes if table else ():
-        listed = route.destination is None and route.target is not RouteTarget.GATEWAY_ENDPOINT
-        if listed and route.prefix_list_id not in snapshot.prefix_lists:
+        if unreadable(snapshot, route):
             return route.prefix_list_id
     return ""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sgaudit.model import PrefixListPeer, RouteTarget
 from sgaudit.reach.causes import Cause, Doubt, Layer
-from sgaudit.reach.routes import winning_route
+from sgaudit.reach.routes import unreadable, winning_route
 from sgaudit.rules import words
 from sgaudit.rules.finding import Finding, Resource, Rule
 from sgaudit.severity import Severity
@@ -157,13 +157,7 @@ def _blind_routes(context: Context, cause: Cause) -> Iterator[_Blind]:
             label = words.subnet_label(snapshot, subnet_id)
             yield _Blind("route-table", subnet_id, said=f"the route table of {label}")
             continue
-        unread = [
-            route.prefix_list_id
-            for route in table.routes
-            if route.destination is None
-            and route.target is not RouteTarget.GATEWAY_ENDPOINT
-            and route.prefix_list_id not in snapshot.prefix_lists
-        ]
+        unread = [route.prefix_list_id for route in table.routes if unreadable(snapshot, route)]
         for prefix_list_id in unread:
             yield _Blind("prefix-list", prefix_list_id)
         for node in matrix.node_set.pick(0 if unread else others):
