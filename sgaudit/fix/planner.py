@@ -26,8 +26,9 @@ from sgaudit.reach.verdict import Verdict, member_counts
 from sgaudit.rules.context import Context
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from sgaudit.fix.plan import Extra
     from sgaudit.model import Cidr, Snapshot
     from sgaudit.reach.matrix import Matrix
     from sgaudit.rules.audit import Audit
@@ -106,6 +107,36 @@ def plan(audit: Audit, options: Options = Options()) -> Plan:
     hopeless = [item for item in wanted if isinstance(item, NoEntry)]
     given_up = accepted | {finding for item in hopeless for finding in item.findings}
     _prove(context, judged, gaps if proposal is not None else (), efa, given_up)
+    return assemble(
+        audit,
+        options,
+        run,
+        judged,
+        strategy=_strategy(proposal, efa),
+        exact=(proposal is None or proposal.exact),
+        operations=operations,
+        extra=(
+            *openings.extras(population, after, touched(operations), context.requirements.between),
+            *openings.unheld(population, operations),
+        ),
+        unfixable=_unfixable(audit, operations, [*refusals, *efa_refusals], hopeless),
+    )
+
+
+def assemble(
+    audit: Audit,
+    options: Options,
+    run: str,
+    judged: Context,
+    *,
+    strategy: Strategy,
+    exact: bool,
+    operations: tuple[Operation, ...],
+    extra: tuple[Extra, ...],
+    unfixable: Iterable[Unfixable],
+) -> Plan:
+    """Put a plan together: what was decided, beside the cluster before and, as judged, after."""
+    context = audit.context
     before, now = member_counts(context.overall), member_counts(judged.overall)
     return Plan(
         run=run,
@@ -115,18 +146,15 @@ def plan(audit: Audit, options: Options = Options()) -> Plan:
         region=context.snapshot.region,
         selection=audit.selection.to_json(),
         settings=dict(options.settings),
-        strategy=_strategy(proposal, efa),
-        exact=(proposal is None or proposal.exact),
+        strategy=strategy,
+        exact=exact,
         operations=operations,
         before={str(verdict): before[verdict] for verdict in Verdict},
         after={str(verdict): now[verdict] for verdict in Verdict},
         required=now[Verdict.OPEN] - before[Verdict.OPEN],
-        extra=(
-            *openings.extras(population, after, touched(operations), context.requirements.between),
-            *openings.unheld(population, operations),
-        ),
+        extra=extra,
         outside_known=all(vpc in context.snapshot.whole_vpcs for vpc in context.matrix.node_set.by_vpc),
-        unfixable=tuple(_unfixable(audit, operations, [*refusals, *efa_refusals], hopeless)),
+        unfixable=tuple(unfixable),
         preconditions=preconditions(context.snapshot, operations),
     )
 

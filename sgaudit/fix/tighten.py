@@ -10,23 +10,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import sgaudit
 from sgaudit.errors import UsageError
 from sgaudit.fix import efa_grants, openings
 from sgaudit.fix.grants import Desk, Grant, Proposal, Refusal, merged
 from sgaudit.fix.losses import losses
 from sgaudit.fix.operations import Writer
 from sgaudit.fix.plan import Plan, Strategy, Unfixable
-from sgaudit.fix.planner import PREFERENCE, Options, matrix_after, new_run, preconditions, touched
+from sgaudit.fix.planner import PREFERENCE, Options, assemble, matrix_after, new_run, touched
 from sgaudit.fix.population import Population
 from sgaudit.fix.simulate import simulate
 from sgaudit.model import ALL_PROTOCOLS, GroupPeer, Permission, PrefixListPeer
 from sgaudit.policy.model import Protocol
 from sgaudit.ports import PortSet
-from sgaudit.reach.verdict import Verdict, member_counts
 from sgaudit.rules import admin_port_open, open_beyond_cluster, open_to_world, self_and_world, words
 from sgaudit.rules.context import Context
 from sgaudit.rules.exposed import permission_label
@@ -82,27 +79,16 @@ def plan(audit: Audit, options: Options = NO_OPTIONS) -> Plan:
     found = flagged(context, audit.active)
     tightener = _Tightener(context, options, run, audit.selection.describe())
     change, given_up = tightener.choose(found)
-    judged = change.judged if change else context
-    before, now = member_counts(context.overall), member_counts(judged.overall)
-    operations = change.operations if change else ()
-    return Plan(
-        run=run,
-        created=options.created or datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-        tool_version=sgaudit.__version__,
-        account_id=context.snapshot.account_id,
-        region=context.snapshot.region,
-        selection=audit.selection.to_json(),
-        settings=dict(options.settings),
+    return assemble(
+        audit,
+        options,
+        run,
+        change.judged if change else context,
         strategy=change.strategy if change else Strategy.NONE,
         exact=change.exact if change else True,
-        operations=operations,
-        before={str(verdict): before[verdict] for verdict in Verdict},
-        after={str(verdict): now[verdict] for verdict in Verdict},
-        required=now[Verdict.OPEN] - before[Verdict.OPEN],
+        operations=change.operations if change else (),
         extra=change.added if change else (),
-        outside_known=all(vpc in context.snapshot.whole_vpcs for vpc in context.matrix.node_set.by_vpc),
-        unfixable=tuple(_unfixable(audit, found, given_up)),
-        preconditions=preconditions(context.snapshot, operations),
+        unfixable=_unfixable(audit, found, given_up),
     )
 
 

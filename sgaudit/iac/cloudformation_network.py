@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sgaudit.iac.document import ELSEWHERE, add_defaults
+from sgaudit.iac.document import add_defaults, vpc_or_stand_in
 from sgaudit.iac.stack import Acl, Group, Subnet, Table, Vpc, everything
 from sgaudit.iac.values import UNKNOWN, Entry, Id, Peer, Raw, Row, Unknown, entry
 
@@ -40,8 +40,7 @@ def add(made: Made) -> None:
 
 
 def _vpc_id(properties: Properties, name: str) -> str:
-    found = properties.one("VpcId")
-    return found if isinstance(found, str) and found else f"{ELSEWHERE}{name}"
+    return vpc_or_stand_in(properties.one("VpcId"), name)
 
 
 def _vpcs(made: Made) -> None:

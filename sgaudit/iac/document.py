@@ -13,10 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sgaudit.iac.stack import Instance, Interface, Subnet, Vpc
+    from sgaudit.iac.values import Id
 
 ELSEWHERE = "the VPC of "
 """How the stand-in for a VPC that the file does not name begins."""
 CUTS = "cuts a subnet whose addresses are not known yet"
+
+
+def vpc_or_stand_in(vpc_id: Id, of: str) -> str:
+    """Give a VPC's id; where the file does not tell it, a stand-in that is named after what lies in it."""
+    return vpc_id if isinstance(vpc_id, str) and vpc_id else f"{ELSEWHERE}{of}"
 
 
 def finish(stack: Stack) -> Reading:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sgaudit.iac.document import ELSEWHERE
+from sgaudit.iac.document import vpc_or_stand_in
 from sgaudit.iac.references import KINDS_OF_GROUP, KINDS_OF_LIST, KINDS_OF_VPC
 from sgaudit.iac.stack import Group
 from sgaudit.iac.values import Id, Peer, Row, Unknown
@@ -43,9 +43,7 @@ def _group(one: Resource, resolver: Resolver, stack: Stack) -> None:
         stack.note(one.address, "it is not known of which VPC this is the default group")
         stack.spoil_groups(group_id, one.address, "it may be this group")
         return
-    vpc_id = resolver.one(block, "vpc_id", *KINDS_OF_VPC)
-    if isinstance(vpc_id, Unknown) or not vpc_id:
-        vpc_id = f"{ELSEWHERE}{group_id}"
+    vpc_id = vpc_or_stand_in(resolver.one(block, "vpc_id", *KINDS_OF_VPC), group_id)
     group = Group(group_id, _name(one), vpc_id, block.text("description"), block.tags())
     stack.groups[group_id] = group
     stack.places[group_id] = one.address

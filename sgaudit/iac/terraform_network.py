@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgaudit.iac.document import ELSEWHERE, add_defaults
+from sgaudit.iac.document import add_defaults, vpc_or_stand_in
 from sgaudit.iac.references import (
     KINDS_OF_ACL,
     KINDS_OF_LIST,
@@ -93,7 +93,7 @@ def _subnet(one: Resource, resolver: Resolver, stack: Stack) -> None:
     vpc_id = resolver.one(block, "vpc_id", *KINDS_OF_VPC)
     if isinstance(vpc_id, Unknown) or not vpc_id:
         stack.note(one.address, "its VPC is not known")
-        vpc_id = f"{ELSEWHERE}{subnet_id}"
+        vpc_id = vpc_or_stand_in(vpc_id, subnet_id)
     stack.subnets.setdefault(
         subnet_id,
         Subnet(
@@ -158,17 +158,17 @@ def _add_tables(plan: Plan, resolver: Resolver, stack: Stack) -> None:
             _add_route(stack.tables[table_id], one.block, resolver)
 
 
+def _vpc_id(known: Acl | Table | None, block: Block, resolver: Resolver, of: str) -> str:
+    """Tell the VPC of an ACL or a table; the default one of a VPC is known from that."""
+    return known.vpc_id if known else vpc_or_stand_in(resolver.one(block, "vpc_id", *KINDS_OF_VPC), of)
+
+
 def _acl(one: Resource, plan: Plan, resolver: Resolver, stack: Stack) -> None:
     block, acl_id = one.block, resolver.id_of(one)
     if isinstance(acl_id, Unknown):
         stack.spoil_acls(acl_id, one.address, "it may be this ACL")
         return
-    known = stack.acls.get(acl_id)
-    vpc_id = resolver.one(block, "vpc_id", *KINDS_OF_VPC)
-    if known is not None:
-        vpc_id = known.vpc_id
-    elif isinstance(vpc_id, Unknown) or not vpc_id:
-        vpc_id = f"{ELSEWHERE}{acl_id}"
+    vpc_id = _vpc_id(stack.acls.get(acl_id), block, resolver, acl_id)
     stack.acls[acl_id] = Acl(acl_id, vpc_id, block.tags())
     stack.places[acl_id] = one.address
     for name, egress in (("ingress", False), ("egress", True)):
@@ -242,12 +242,7 @@ def _table(one: Resource, resolver: Resolver, stack: Stack) -> None:
     if isinstance(table_id, Unknown):
         stack.spoil_tables(table_id, one.address, "it may be this table")
         return
-    known = stack.tables.get(table_id)
-    vpc_id = resolver.one(block, "vpc_id", *KINDS_OF_VPC)
-    if known is not None:
-        vpc_id = known.vpc_id
-    elif isinstance(vpc_id, Unknown) or not vpc_id:
-        vpc_id = f"{ELSEWHERE}{table_id}"
+    vpc_id = _vpc_id(stack.tables.get(table_id), block, resolver, table_id)
     table = stack.tables[table_id] = Table(table_id, vpc_id, block.tags())
     stack.places[table_id] = one.address
     if block.left_open("route"):

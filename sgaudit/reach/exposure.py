@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from sgaudit.model import Cidr, Family, GroupPeer, PrefixListPeer, RouteTarget, parse_address
 from sgaudit.reach import strangers
 from sgaudit.reach.nodes import indexes_of
-from sgaudit.reach.routes import precedence, unreadable
+from sgaudit.reach.routes import destinations, local_blocks, precedence, unreadable
 from sgaudit.reach.strangers import Crowd, Near
 
 if TYPE_CHECKING:
@@ -248,20 +248,12 @@ def _to_internet(route: Route) -> bool:
 
 def _destinations(snapshot: Snapshot, table: RouteTable) -> Iterator[tuple[Cidr, Route]]:
     for route in table.routes:
-        if route.destination is not None:
-            yield route.destination, route
-        elif route.target is not RouteTarget.GATEWAY_ENDPOINT:
-            yield from ((block, route) for block in snapshot.prefix_lists.get(route.prefix_list_id, ()))
+        if route.target is not RouteTarget.GATEWAY_ENDPOINT:
+            yield from ((block, route) for block in destinations(snapshot, route))
 
 
 def _local_blocks(snapshot: Snapshot, vpc_id: str, *, peers: bool) -> Iterator[Cidr]:
-    vpc = (snapshot.vpcs or {}).get(vpc_id)
-    yield from vpc.cidrs if vpc else ()
-    for table in (snapshot.route_tables or {}).values():
-        if table.vpc_id == vpc_id:
-            for route in table.routes:
-                if route.target is RouteTarget.LOCAL and route.destination is not None:
-                    yield route.destination
+    yield from local_blocks(snapshot, vpc_id)
     for peering in (snapshot.peerings or {}).values() if peers else ():
         sides = (peering.requester, peering.accepter)
         if peering.status == "active" and any(side.vpc_id == vpc_id for side in sides):
@@ -330,7 +322,6 @@ def _named(snapshot: Snapshot, faces: Iterable[Face], family: Family) -> Iterato
             elif isinstance(row.peer, PrefixListPeer):
                 yield from snapshot.prefix_lists.get(row.peer.prefix_list_id, ())
     for vpc_id in {face.vpc_id for face in faces}:
-        yield from _local_blocks(snapshot, vpc_id, peers=False)
         yield from _local_blocks(snapshot, vpc_id, peers=True)
     for subnet_id, vpc_id in {(face.subnet_id, face.vpc_id) for face in faces}:
         subnet = (snapshot.subnets or {}).get(subnet_id)

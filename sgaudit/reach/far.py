@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from sgaudit.model import Cidr, Family, GroupPeer, Interface, PrefixListPeer, Route, RouteTarget, address_text
 from sgaudit.reach.exposure import NOT_ROUTED, PRIVATE
 from sgaudit.reach.nodes import Node, Nodes, bits_of
-from sgaudit.reach.routes import precedence, unreadable
+from sgaudit.reach.routes import destinations, local_blocks, precedence, unreadable
 from sgaudit.reach.security_groups import GroupFilters, stale
 from sgaudit.reach.strangers import NOBODY, cut
 
@@ -205,22 +205,11 @@ class Far:
         return {"passed": inside & beyond, "doubtful": inside & ~beyond}
 
 
-def local_blocks(snapshot: Snapshot, vpc_id: str) -> list[Cidr]:
-    """List the blocks of a VPC, as it or its local routes tell them."""
-    vpc = (snapshot.vpcs or {}).get(vpc_id)
-    found = list(vpc.cidrs) if vpc else []
-    for table in (snapshot.route_tables or {}).values():
-        if table.vpc_id == vpc_id:
-            found += [row.destination for row in table.routes if row.target is RouteTarget.LOCAL and row.destination]
-    return list(dict.fromkeys(found))
-
-
 def routes(snapshot: Snapshot, table: RouteTable, vpc_id: str) -> Iterator[tuple[Cidr, Route]]:
     """Go through the routes of a table by destination, the local ones that every table has included."""
     taken: set[Cidr] = set()
     for route in table.routes:
-        blocks = (route.destination,) if route.destination else snapshot.prefix_lists.get(route.prefix_list_id, ())
-        for block in blocks:
+        for block in destinations(snapshot, route):
             if route.destination is not None:
                 taken.add(block)
             yield block, route

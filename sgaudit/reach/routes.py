@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from sgaudit.model import Cidr, Family, Route, RouteTarget
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sgaudit.model import RouteTable, Snapshot
     from sgaudit.reach.nodes import Nodes
@@ -116,13 +116,9 @@ class RouteFilters:
         return [cidr for cidr in vpc.cidrs if cidr.family is self.nodes.family] if vpc else []
 
     def _destinations(self, route: Route) -> Iterable[Cidr]:
-        if route.destination is not None:
-            found: Iterable[Cidr] = (route.destination,)
-        elif route.target is RouteTarget.GATEWAY_ENDPOINT:
+        if route.target is RouteTarget.GATEWAY_ENDPOINT:
             return ()
-        else:
-            found = self.snapshot.prefix_lists.get(route.prefix_list_id, ())
-        return (cidr for cidr in found if cidr.family is self.nodes.family)
+        return (cidr for cidr in destinations(self.snapshot, route) if cidr.family is self.nodes.family)
 
     def _outcomes(self, rows: list[tuple[int, Route]], vpc_id: str) -> dict[str, int]:
         """Merge the routes of one prefix length; where two of them disagree the outcome is not known."""
@@ -166,6 +162,23 @@ class RouteFilters:
         return {"direct": targets & beyond, "dropped": targets & ~beyond}
 
 
+def local_blocks(snapshot: Snapshot, vpc_id: str) -> list[Cidr]:
+    """List the blocks of a VPC, as it or its local routes tell them."""
+    vpc = (snapshot.vpcs or {}).get(vpc_id)
+    found = list(vpc.cidrs) if vpc else []
+    for table in (snapshot.route_tables or {}).values():
+        if table.vpc_id == vpc_id:
+            found += [row.destination for row in table.routes if row.target is RouteTarget.LOCAL and row.destination]
+    return list(dict.fromkeys(found))
+
+
+def destinations(snapshot: Snapshot, route: Route) -> Sequence[Cidr]:
+    """List the blocks that a route is for: its own, or those of its prefix list, none where that was not read."""
+    if route.destination is not None:
+        return (route.destination,)
+    return snapshot.prefix_lists.get(route.prefix_list_id, ())
+
+
 def unreadable(snapshot: Snapshot, route: Route) -> bool:
     """Tell whether a route may match any address, since its prefix list was not read; gateway endpoints take none."""
     return (
@@ -193,11 +206,7 @@ def winning_route(
     table = snapshot.route_table(subnet_id, vpc_id)
     best: tuple[Cidr, Route] | None = None
     for route in table.routes if table else ():
-        if route.destination is not None:
-            destinations: Iterable[Cidr] = (route.destination,)
-        else:
-            destinations = snapshot.prefix_lists.get(route.prefix_list_id, ())
-        for cidr in destinations:
+        for cidr in destinations(snapshot, route):
             row = cidr, route
             if cidr.family is family and address in cidr and (best is None or precedence(row) > precedence(best)):
                 best = row
