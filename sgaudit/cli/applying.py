@@ -185,10 +185,7 @@ def _again(judge: Judge, journal: Journal, account: Account, output: Output) -> 
     if journal.rolling_back:
         raise UsageError(f"run {plan.run} was taken back", hint="make a new plan with sgaudit fix")
     if journal.state is not State.APPLIED:
-        raise UsageError(
-            f"run {plan.run} was begun before ({journal.state})",
-            hint=f"go on with sgaudit apply --resume {plan.run}, or undo it with sgaudit rollback {plan.run}",
-        )
+        raise apply.begun_before(journal)
     if judge.verify(lambda: read_for(plan, account)):
         raise UsageError(
             f"run {plan.run} was applied before, and part of it is gone", hint="make a new plan with sgaudit fix"

@@ -143,11 +143,17 @@ def _journal(plan: Plan, store: Store, *, resume: bool, who: str) -> Journal:
     if journal.plan.to_json() != json.loads(json.dumps(plan.to_json())):
         raise UsageError(f"run {plan.run} applied another plan", hint="make a new plan with sgaudit fix")
     if not resume:
-        raise UsageError(
-            f"run {plan.run} was begun before ({journal.state})",
-            hint=f"go on with sgaudit apply --resume {plan.run}, or undo it with sgaudit rollback {plan.run}",
-        )
+        raise begun_before(journal)
     return journal
+
+
+def begun_before(journal: Journal) -> UsageError:
+    """Say that the run of a journal can only be gone on with or taken back."""
+    run = journal.plan.run
+    return UsageError(
+        f"run {run} was begun before ({journal.state})",
+        hint=f"go on with sgaudit apply --resume {run}, or undo it with sgaudit rollback {run}",
+    )
 
 
 class _Run:

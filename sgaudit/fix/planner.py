@@ -26,11 +26,10 @@ from sgaudit.reach.verdict import Verdict, member_counts
 from sgaudit.rules.context import Context
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sgaudit.fix.plan import Extra
     from sgaudit.model import Cidr, Snapshot
-    from sgaudit.reach.matrix import Matrix
     from sgaudit.rules.audit import Audit
 
 NO_SETTINGS: Mapping[str, Any] = {}
@@ -103,7 +102,7 @@ def plan(audit: Audit, options: Options = Options()) -> Plan:
     writer = Writer(context, population, run, audit.selection.describe())
     operations = writer.write(efa_grants.joined(proposal, efa), [item for item in wanted if isinstance(item, NewEntry)])
     after = simulate(context.snapshot, operations)
-    judged = Context(after, matrix_after(context, after), context.requirements)
+    judged = context_after(context, after)
     hopeless = [item for item in wanted if isinstance(item, NoEntry)]
     given_up = accepted | {finding for item in hopeless for finding in item.findings}
     _prove(context, judged, gaps if proposal is not None else (), efa, given_up)
@@ -179,10 +178,7 @@ def choose(desk: Desk, asked: Strategy | None) -> tuple[Proposal | None, list[Re
     if asked is not None:
         made = desk.propose(asked)
         if isinstance(made, Refusal):
-            raise UsageError(
-                f"--strategy {asked} can't be used here: {made.reason}",
-                hint="leave --strategy out to take the best one that can",
-            )
+            raise unusable(asked, made.reason)
         return made, []
     if desk.blocks:
         return choose(desk, Strategy.CIDR)
@@ -212,15 +208,32 @@ def _strategy(proposal: Proposal | None, efa: Proposal | None) -> Strategy:
     return efa.strategy if efa is not None else Strategy.NONE
 
 
-def matrix_after(context: Context, after: Snapshot) -> Matrix:
-    """Build the matrix of the same members by what a simulated snapshot says."""
+def context_after(context: Context, after: Snapshot) -> Context:
+    """Judge the same members and needs by what a simulated snapshot says."""
     own = context.matrix
     known = after.interfaces
     members = [
         type(member)(member.instance, tuple(known[item.interface_id] for item in member.interfaces))
         for member in own.members
     ]
-    return build(after, members, family=own.family, client_ports=own.client_ports)
+    matrix = build(after, members, family=own.family, client_ports=own.client_ports)
+    return Context(after, matrix, context.requirements)
+
+
+def closed(before: Context, after: Context) -> Iterator[str]:
+    """Name the needs between members of which something was open and is not any more."""
+    for was, now in zip(before.judged, after.judged, strict=True):
+        rows = now.verdicts.row_of
+        if any(row.open & ~rows[index].open for index, row in was.verdicts.row_of.items()):
+            yield was.requirement.need
+
+
+def unusable(strategy: Strategy, reason: str) -> UsageError:
+    """Say that the strategy that was asked for does not serve."""
+    return UsageError(
+        f"--strategy {strategy} can't be used here: {reason}",
+        hint="leave --strategy out to take the best one that can",
+    )
 
 
 def _prove(
@@ -242,10 +255,8 @@ def _prove(
         raise InternalError("the plan leaves a gap of a network ACL that it set out to fill")
     if efa is not None and efa_grants.gaps_left(after, given_up):
         raise InternalError("the plan leaves EFA traffic closed that it set out to open")
-    for was, now in zip(before.judged, after.judged, strict=True):
-        for index, row in was.verdicts.row_of.items():
-            if row.open & ~now.verdicts.row_of[index].open:
-                raise InternalError(f"the plan would close paths of {was.requirement.need}")
+    for need in closed(before, after):
+        raise InternalError(f"the plan would close paths of {need}")
 
 
 def _filled(after: Context, gap: GroupGap) -> bool:

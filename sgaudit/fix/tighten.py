@@ -12,13 +12,12 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sgaudit.errors import UsageError
 from sgaudit.fix import efa_grants, openings
 from sgaudit.fix.grants import Desk, Grant, Proposal, Refusal, merged
 from sgaudit.fix.losses import losses
 from sgaudit.fix.operations import Writer
 from sgaudit.fix.plan import Plan, Strategy, Unfixable
-from sgaudit.fix.planner import PREFERENCE, Options, assemble, matrix_after, new_run, touched
+from sgaudit.fix.planner import PREFERENCE, Options, assemble, closed, context_after, new_run, touched, unusable
 from sgaudit.fix.population import Population
 from sgaudit.fix.simulate import simulate
 from sgaudit.model import ALL_PROTOCOLS, GroupPeer, Permission, PrefixListPeer
@@ -153,10 +152,7 @@ class _Tightener:
             else:
                 best, taken = made, more
         if best is None and self.options.strategy is not None:
-            raise UsageError(
-                f"--strategy {self.options.strategy} can't be used here: {change}",
-                hint="leave --strategy out to take the best one that can",
-            )
+            raise unusable(self.options.strategy, change)
         return best, given_up
 
     def attempt(self, flags: Sequence[Flag]) -> _Change | str:
@@ -166,7 +162,8 @@ class _Tightener:
         population = Population(self.context)
         desk = Desk(bare, population, gaps, self.options.blocks, self.options.widen, self.context.snapshot)
         efa: Proposal | None = None
-        if any(was.verdicts.rows != now.verdicts.rows for was, now in _pairs(self.context, bare) if _over_efa(was)):
+        pairs = zip(self.context.judged, bare.judged, strict=True)
+        if any(was.verdicts.rows != now.verdicts.rows for was, now in pairs if _over_efa(was)):
             efa, _ = efa_grants.propose(bare, population)
         guests = tuple(_guests(self.context, bare, flags))
         refusals: list[str] = []
@@ -221,8 +218,7 @@ class _Tightener:
         return _Change(strategy, wanted is None or wanted.exact, operations, self._after(final), added)
 
     def _after(self, snapshot: Snapshot, less: Sequence[Flag] = ()) -> Context:
-        changed = _without(snapshot, less)
-        return Context(changed, matrix_after(self.context, changed), self.context.requirements)
+        return context_after(self.context, _without(snapshot, less))
 
 
 def _without(snapshot: Snapshot, flags: Iterable[Flag]) -> Snapshot:
@@ -277,21 +273,15 @@ def _same(flag: Flag, grant: Grant) -> bool:
     )
 
 
-def _pairs(before: Context, after: Context) -> Iterator[tuple[Judged, Judged]]:
-    yield from zip(before.judged, after.judged, strict=True)
-
-
 def _over_efa(judged: Judged) -> bool:
     return judged.requirement.protocol is Protocol.EFA
 
 
 def _closes(before: Context, after: Context) -> bool:
     """Tell whether something that is required was open and is not any more."""
-    for was, now in _pairs(before, after):
-        rows = now.verdicts.row_of
-        if any(row.open & ~rows[index].open for index, row in was.verdicts.row_of.items()):
-            return True
-    return any(was.answer.open & ~now.answer.open for was, now in zip(before.external, after.external, strict=True))
+    return next(closed(before, after), None) is not None or any(
+        was.answer.open & ~now.answer.open for was, now in zip(before.external, after.external, strict=True)
+    )
 
 
 def _flags_anew(before: Context, after: Context) -> bool:

@@ -6,10 +6,8 @@ Like the twin's own process it takes requests as lines of JSON and answers each 
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import sys
 import tempfile
 import time
 import traceback
@@ -20,6 +18,7 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests.packets.dialogue import answer_all
 from tests.packets.kernel import die_with_parent, settle
 
 POLL = 0.02
@@ -135,13 +134,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for name in ("torch.distributed.rpc", "torch.distributed.run"):
         import_module(name)
-    for line in sys.stdin:
-        try:
-            answer: Any = {"answer": run(json.loads(line))}
-        except Exception:  # noqa: BLE001  # the test that asked raises it
-            answer = {"error": traceback.format_exc()}
-        sys.stdout.write(json.dumps(answer) + "\n")
-        sys.stdout.flush()
+    answer_all(run)
 
 
 if __name__ == "__main__":

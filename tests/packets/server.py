@@ -7,14 +7,12 @@ loopback alone. The twin goes when this process does.
 
 from __future__ import annotations
 
-import json
 import resource
-import sys
 import time
-import traceback
 from collections.abc import Mapping
 from typing import Any
 
+from tests.packets.dialogue import answer_all
 from tests.packets.kernel import die_with_parent
 from tests.packets.probes import Probe, try_all
 from tests.packets.twin import Twin, end, usable
@@ -84,13 +82,7 @@ def main() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     server = Server()
-    for line in sys.stdin:
-        try:
-            answer = {"answer": server.answer(json.loads(line))}
-        except Exception:  # noqa: BLE001  # the test that asked raises it
-            answer = {"error": traceback.format_exc()}
-        sys.stdout.write(json.dumps(answer) + "\n")
-        sys.stdout.flush()
+    answer_all(server.answer)
     server.close()
 
 

@@ -13,7 +13,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 import sgaudit
-from sgaudit.fix.planner import matrix_after
+from sgaudit.fix.planner import context_after
 from sgaudit.fix.simulate import simulate
 from sgaudit.reach.external import count_members
 from sgaudit.reach.verdict import Verdict, member_counts
@@ -104,7 +104,7 @@ def _digest(text: str) -> str:
 
 def _after(context: Context, plan: Plan) -> Context:
     snapshot = simulate(context.snapshot, plan.operations)
-    return Context(snapshot, matrix_after(context, snapshot), context.requirements)
+    return context_after(context, snapshot)
 
 
 def _context(audit: Audit, page: Page, plan: Plan | None) -> dict[str, Any]:
